@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* lock.h - what a lock file says about itself, and the only header it needs.
+ *
+ * A lock is one file `locks/<family>/<id>.c` that ends in one `LL_LOCK(symbol) = { ... };` and has
+ * one line in locks.def. The file is compiled once per engine build; everything that other parts
+ * know of the lock stands in the descriptor. `locks/spin/none.c` is the skeleton.
+ */
+#pragma once
+
+#include "core/types.h"
+#include "engine/engine.h"
+#include "include/locklab.h"
+
+struct ll_topology;
+
+/* Hooks of an exclusive lock. `lock` and `node` are zeroed and 128-byte aligned when they are made;
+ * a node belongs to one (thread, lock instance) and lives until the instance is destroyed, also
+ * after its thread has ended. */
+struct ll_exclusive_ops {
+    void (*acquire)(void *lock, void *node);     /* required */
+    void (*release)(void *lock, void *node);     /* required */
+    bool (*try_acquire)(void *lock, void *node); /* optional, NULL means not offered */
+};
+
+/* What a reader-writer lock has besides. */
+struct ll_shared_ops {
+    void (*acquire_shared)(void *lock, void *node);     /* required */
+    void (*release_shared)(void *lock, void *node);     /* required */
+    bool (*try_acquire_shared)(void *lock, void *node); /* optional */
+};
+
+struct ll_lock_desc {
+    const char *name, *family;
+    const char *summary;                     /* one line for catalogues */
+    const char *origin;                      /* doi or URL; the story is in the file's top comment */
+    enum ll_kind kind;
+    uint32_t lock_size, node_size;           /* bytes; node_size 0: no node */
+    uint32_t claims;                         /* enum ll_claim */
+    int (*init)(void *lock, const struct ll_topology *topo); /* optional: 0 or -errno; NULL means
+                                                zeroed memory + parameters is a free lock */
+    void (*fini)(void *lock);                /* optional: for what init took */
+    void (*node_init)(void *lock, void *node); /* optional */
+    struct ll_exclusive_ops ops;
+    struct ll_shared_ops shared;             /* LL_KIND_SHARED only */
+    const struct ll_field *lock_fields, *node_fields; /* ascending, no overlap, end-marked */
+    const struct ll_param *params;           /* optional, end-marked */
+    const struct ll_expect *expect;          /* optional: default is none-found on every client */
+};
+
+/* One descriptor per engine build: ll_lock_spin_mcs_native, _bare, _probed, _virtual. */
+#define LL_LOCK(symbol) const struct ll_lock_desc LL_BUILD_SYMBOL(ll_lock_##symbol)
+
+#define LL_FIELD(type, member) {#member, offsetof(type, member), sizeof(((type *)0)->member)}
+#define LL_FIELD_END {NULL, 0, 0}
+#define LL_PARAM_END {.name = NULL}
+#define LL_EXPECT_END {NULL, NULL}

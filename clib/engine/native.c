@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/* native.c - the out-of-line half of the shim on real threads: pool, polling, parking. */
+#define _GNU_SOURCE
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/error.h"
+#include "core/rng.h"
+#include "engine/engine.h"
+
+__thread struct eng_thread *eng_native_self;
+
+/* ---- pool: descriptors are recycled, never freed ---- */
+
+static pthread_mutex_t pool_mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct eng_thread *pool_free;
+
+struct eng_thread *eng_native_attach(uint32_t index, uint64_t seed)
+{
+    struct eng_thread *t;
+    uint32_t generation = 0;
+
+    eng_clock_init();
+    pthread_mutex_lock(&pool_mutex);
+    t = pool_free;
+    if (t) {
+        pool_free = t->next_free;
+        generation = t->generation + 1;
+    }
+    pthread_mutex_unlock(&pool_mutex);
+    if (!t && !(t = aligned_alloc(LL_PAIR, sizeof(*t))))
+        return NULL;
+    memset(t, 0, sizeof(*t));
+    t->generation = generation;
+    t->index = index;
+    t->random_state = ll_rng_seed(seed, index);
+    t->on_cpu = 1;
+    eng_native_self = t;
+    return t;
+}
+
+void eng_native_detach(void)
+{
+    struct eng_thread *t = eng_native_self;
+
+    LL_ASSERT(t);
+    eng_native_self = NULL;
+    __atomic_store_n(&t->on_cpu, 0, __ATOMIC_RELAXED);
+    pthread_mutex_lock(&pool_mutex);
+    t->next_free = pool_free;
+    pool_free = t;
+    pthread_mutex_unlock(&pool_mutex);
+}
+
+/* ---- waiting ---- */
+
+/* Leaves the lock in whatever state it is in; the run throws the instance away. */
+static void unwind_if_asked(struct eng_thread *self)
+{
+    bool asked = __atomic_load_n(&self->abort, __ATOMIC_RELAXED) != 0;
+
+    if (self->on_poll && self->on_poll(self))
+        asked = true;
+    if (asked && self->can_unwind)
+        longjmp(self->unwind, 1);
+}
+
+void eng_native_abort(struct eng_thread *t)
+{
+    __atomic_store_n(&t->abort, 1, __ATOMIC_RELAXED);
+    eng_native_unpark(t);
+}
+
+static void note_wait(struct eng_thread *self, const void *addr, const struct eng_site *site)
+{
+    self->wait_addr = addr;
+    __atomic_store_n(&self->wait_site, site, __ATOMIC_RELEASE); /* the watchdog reads it first */
+}
+
+void eng_native_poll(const void *addr, const struct eng_site *site)
+{
+    note_wait(eng_native_self, addr, site);
+    unwind_if_asked(eng_native_self);
+}
+
+void eng_native_yield(const struct eng_site *site)
+{
+    struct eng_thread *self = eng_native_self;
+
+    sched_yield();
+    self->events[LL_EV_yields]++;
+    __atomic_store_n(&self->resched, 0, __ATOMIC_RELAXED);
+    note_wait(self, NULL, site);
+    unwind_if_asked(self);
+}
+
+static uint64_t load_term(const struct eng_term *t)
+{
+    uint64_t v = 0;
+
+    switch (t->width) {
+    case 1: v = __atomic_load_n((const uint8_t *)t->addr, __ATOMIC_RELAXED); break;
+    case 2: v = __atomic_load_n((const uint16_t *)t->addr, __ATOMIC_RELAXED); break;
+    case 4: v = __atomic_load_n((const uint32_t *)t->addr, __ATOMIC_RELAXED); break;
+    case 8: v = __atomic_load_n((const uint64_t *)t->addr, __ATOMIC_RELAXED); break;
+    default: LL_ASSERT(0);
+    }
+    if (t->acquire)
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return v;
+}
+
+/* 0, or the reason to give up after `round` rounds, asked in the documented order. */
+static int gave_up(const struct eng_giveup *g, uint32_t round)
+{
+    if (!g)
+        return 0;
+    if (g->deadline_ns && eng_native_now() >= g->deadline_ns)
+        return ENG_GAVE_UP_DEADLINE;
+    if (g->budget && round >= g->budget)
+        return ENG_GAVE_UP_BUDGET;
+    if (g->resched && eng_need_resched())
+        return ENG_GAVE_UP_RESCHED;
+    if (g->owner && !eng_native_on_cpu(g->owner))
+        return ENG_GAVE_UP_OWNER;
+    if (g->cancel && eng_cancelled())
+        return ENG_GAVE_UP_CANCEL;
+    return 0;
+}
+
+int eng_native_await_any(const struct eng_term *terms, unsigned n, const struct eng_giveup *giveup,
+                         const struct eng_site *site)
+{
+    struct eng_thread *self = eng_native_self;
+    unsigned turn = 0;
+    int result;
+
+    LL_ASSERT(n >= 1 && n <= 4);
+    for (uint32_t round = 1;; round++) {
+        for (unsigned i = 0; i < n; i++)
+            if (eng_term_holds(&terms[i], load_term(&terms[i]))) {
+                result = (int)i;
+                goto out;
+            }
+        if (round == 1)
+            self->events[LL_EV_await_blocked]++;
+        if ((result = gave_up(giveup, round)))
+            goto out;
+        eng_native_turn(&turn, terms[0].addr, site);
+    }
+out:
+    if (turn >= ENG_POLL_TURNS) {
+        self->wait_site = NULL;
+        self->events[LL_EV_await_long]++;
+    }
+    return result;
+}
+
+/* ---- sleeping ---- */
+
+static long futex(uint32_t *word, int op, uint32_t value, const struct timespec *timeout)
+{
+    return syscall(SYS_futex, word, op | FUTEX_PRIVATE_FLAG, value, timeout, NULL, 0);
+}
+
+static bool take_permit(struct eng_thread *self, uint32_t from, uint32_t to, int order)
+{
+    return __atomic_compare_exchange_n(&self->permit, &from, to, false, order, __ATOMIC_RELAXED);
+}
+
+/* How long one futex wait may last: to the deadline, at most 50 ms, so that a thread that may be
+ * asked to unwind never sleeps through it. False: the deadline has passed. */
+static bool next_nap(uint64_t deadline_ns, struct timespec *nap)
+{
+    uint64_t now = eng_native_now(), ns = 50 * 1000 * 1000;
+
+    if (deadline_ns) {
+        if (now >= deadline_ns)
+            return false;
+        if (deadline_ns - now < ns)
+            ns = deadline_ns - now;
+    }
+    *nap = (struct timespec){0, (long)ns};
+    return true;
+}
+
+enum eng_park_result eng_native_park(uint64_t deadline_ns, const struct eng_site *site)
+{
+    struct eng_thread *self = eng_native_self;
+    enum eng_park_result result = ENG_WOKEN;
+    struct timespec nap;
+    uint64_t stamp;
+
+    /* a permit that is there is taken without sleeping */
+    do {
+        if (take_permit(self, 1, 0, __ATOMIC_ACQUIRE))
+            return eng_cancelled() ? ENG_CANCELLED : ENG_WOKEN;
+    } while (!take_permit(self, 0, 2, __ATOMIC_RELAXED));
+    self->events[LL_EV_parks]++;
+    note_wait(self, NULL, site);
+    self->parked = true;
+    __atomic_store_n(&self->on_cpu, 0, __ATOMIC_RELAXED);
+    while (__atomic_load_n(&self->permit, __ATOMIC_RELAXED) == 2) {
+        if (!next_nap(deadline_ns, &nap)) {
+            result = ENG_TIMED_OUT;
+            break;
+        }
+        futex(&self->permit, FUTEX_WAIT, 2, &nap);
+        if (__atomic_load_n(&self->abort, __ATOMIC_RELAXED) || self->on_poll)
+            unwind_if_asked(self);
+    }
+    /* pairs with the exchange in unpark; a permit that came with the deadline counts as woken */
+    if (__atomic_exchange_n(&self->permit, 0, __ATOMIC_ACQUIRE) == 1)
+        result = ENG_WOKEN;
+    __atomic_store_n(&self->on_cpu, 1, __ATOMIC_RELAXED);
+    self->parked = false;
+    self->wait_site = NULL;
+    stamp = __atomic_exchange_n(&self->unparked_ticks, 0, __ATOMIC_RELAXED);
+    if (stamp && result == ENG_WOKEN && self->on_wake)
+        self->on_wake(self, eng_ticks_ns(eng_ticks() - stamp));
+    return eng_cancelled() ? ENG_CANCELLED : result;
+}
+
+void eng_native_unpark(struct eng_thread *t)
+{
+    __atomic_store_n(&t->unparked_ticks, eng_ticks(), __ATOMIC_RELAXED);
+    /* always an exchange: looking first and skipping at permit == 1 loses a wake-up under TSO */
+    if (__atomic_exchange_n(&t->permit, 1, __ATOMIC_RELEASE) == 2) {
+        futex(&t->permit, FUTEX_WAKE, 1, NULL);
+        if (eng_native_self)
+            eng_native_self->events[LL_EV_unparks]++;
+    }
+}
+
+void eng_native_cancel(struct eng_thread *t)
+{
+    __atomic_store_n(&t->cancel, 1, __ATOMIC_RELAXED);
+    eng_native_unpark(t);
+}
+
+/* ---- environment ---- */
+
+bool eng_native_on_cpu(struct eng_thread *t)
+{
+    switch (eng_native_self->owner_policy) {
+    case ENG_OWNER_COOP: return __atomic_load_n(&t->on_cpu, __ATOMIC_RELAXED) != 0;
+    case ENG_OWNER_HEARTBEAT: {
+        uint64_t beat = __atomic_load_n(&t->heartbeat, __ATOMIC_RELAXED), now = eng_native_now();
+        return now <= beat || now - beat < eng_native_self->heartbeat_max_ns;
+    }
+    case ENG_OWNER_ALWAYS: return true;
+    case ENG_OWNER_NEVER: return false;
+    }
+    return true;
+}
+
+void eng_native_irq_point(void)
+{
+    struct eng_thread *self = eng_native_self;
+
+    if (!self->irq_off && __atomic_exchange_n(&self->irq_pending, 0, __ATOMIC_ACQUIRE) &&
+        self->irq_body) {
+        self->irq_off++; /* interrupts do not nest */
+        self->irq_body(self);
+        self->irq_off--;
+    }
+}
+
+void eng_native_probe_hit(struct eng_thread *self, const void *addr, unsigned width,
+                          const struct eng_site *site)
+{
+    self->probe_left = self->probe_every;
+    if (self->on_probe)
+        self->on_probe(self, addr, width, site);
+}
+
+unsigned eng_native_cpu(void)
+{
+    int cpu = sched_getcpu();
+
+    return cpu < 0 ? 0 : (unsigned)cpu;
+}
+
+void eng_native_delay(uint64_t ns)
+{
+    uint64_t start, ticks;
+
+    if (!ns)
+        return;
+    start = eng_ticks();
+    ticks = (uint64_t)(((unsigned __int128)ns << 32) / eng_clock.mult);
+    while (eng_ticks() - start < ticks)
+        ;
+}

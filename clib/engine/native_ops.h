@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* native_ops.h - the shim on real threads: a few instructions each. Included by engine.h alone.
+ *
+ * Waiting loops count their pauses; every 1,024 pauses eng_native_poll() looks whether the run wants
+ * this thread back (it then unwinds to its start with longjmp and the lock instance is thrown away)
+ * and notes who waits where, for the watchdog.
+ */
+#pragma once
+
+#include "engine/native_thread.h"
+
+#ifdef ENG_PROBED
+/* Before each access to a shared word: once every N the hook may time the word's line. */
+#define ENG_PROBE(w, site) eng_native_probe(&(w)->raw, sizeof((w)->raw), site)
+LL_TEMPLATE void eng_native_probe(const void *addr, unsigned width, const struct eng_site *site)
+{
+    struct eng_thread *self = eng_native_self;
+
+    if (LL_UNLIKELY(self->probe_every && --self->probe_left == 0))
+        eng_native_probe_hit(self, addr, width, site);
+}
+#else
+#define ENG_PROBE(w, site) ((void)0)
+#endif
+
+#ifdef ENG_BARE
+#define eng_count(ev) ((void)0)
+#else
+#define eng_count(ev) ((void)eng_native_self->events[ev]++)
+#endif
+
+#define ENG_LOAD(w, order)                                                                         \
+    __extension__({                                                                                \
+        ENG_PROBE(w, ENG_SITE(#w));                                                                \
+        __atomic_load_n(&(w)->raw, order);                                                         \
+    })
+#define ENG_STORE(w, v, order)                                                                     \
+    do {                                                                                           \
+        ENG_PROBE(w, ENG_SITE(#w));                                                                \
+        __atomic_store_n(&(w)->raw, v, order);                                                     \
+    } while (0)
+#define ENG_RMW(op, w, v, order)                                                                   \
+    __extension__({                                                                                \
+        ENG_PROBE(w, ENG_SITE(#w));                                                                \
+        ENG_NATIVE_##op(&(w)->raw, v, order);                                                      \
+    })
+#define ENG_NATIVE_xchg __atomic_exchange_n
+#define ENG_NATIVE_add __atomic_fetch_add
+#define ENG_NATIVE_sub __atomic_fetch_sub
+#define ENG_NATIVE_or __atomic_fetch_or
+#define ENG_NATIVE_and __atomic_fetch_and
+#define ENG_CAS(w, e, v, order)                                                                    \
+    __extension__({                                                                                \
+        __typeof__((w)->raw) expected_ = (e);                                                      \
+        ENG_PROBE(w, ENG_SITE(#w));                                                                \
+        __atomic_compare_exchange_n(&(w)->raw, &expected_, v, false, order, __ATOMIC_RELAXED);     \
+    })
+#define ENG_CMPXCHG(w, e, v, order)                                                                \
+    __extension__({                                                                                \
+        __typeof__((w)->raw) expected_ = (e);                                                      \
+        ENG_PROBE(w, ENG_SITE(#w));                                                                \
+        __atomic_compare_exchange_n(&(w)->raw, &expected_, v, false, order, __ATOMIC_RELAXED);     \
+        expected_;                                                                                 \
+    })
+
+#define eng_fence_acq() __atomic_thread_fence(__ATOMIC_ACQUIRE)
+#define eng_fence_rel() __atomic_thread_fence(__ATOMIC_RELEASE)
+#define eng_fence_full() __atomic_thread_fence(__ATOMIC_SEQ_CST)
+
+/* volatile: each access of the source is one access of the machine; TSan still sees a plain one */
+#define eng_read(f) (*(const volatile __typeof__((f)->raw) *)&(f)->raw)
+#define eng_write(f, v) ((void)(*(volatile __typeof__((f)->raw) *)&(f)->raw = (v)))
+
+#define ENG_NATIVE_HOLDS_ENG_EQ(x, m, v) ((x) == (v))
+#define ENG_NATIVE_HOLDS_ENG_NE(x, m, v) ((x) != (v))
+#define ENG_NATIVE_HOLDS_ENG_GE(x, m, v) ((x) >= (v))
+#define ENG_NATIVE_HOLDS_ENG_MASK_EQ(x, m, v) (((x) & (m)) == (v))
+#define ENG_NATIVE_HOLDS_ENG_MASK_NE(x, m, v) (((x) & (m)) != (v))
+#define ENG_AWAIT(w, test, m, v, order)                                                            \
+    __extension__({                                                                                \
+        __typeof__((w)->raw) want_ = (v), seen_ = ENG_LOAD(w, order);                              \
+        if (!ENG_NATIVE_HOLDS_##test(seen_, m, want_)) {                                           \
+            unsigned turn_ = 0;                                                                    \
+            eng_count(LL_EV_await_blocked);                                                        \
+            do {                                                                                   \
+                eng_native_turn(&turn_, &(w)->raw, ENG_SITE(#w));                                  \
+                seen_ = ENG_LOAD(w, order);                                                        \
+            } while (!ENG_NATIVE_HOLDS_##test(seen_, m, want_));                                   \
+            eng_native_turns_done(turn_);                                                          \
+        }                                                                                          \
+        seen_;                                                                                     \
+    })
+
+#define eng_await_any(terms, n, giveup)                                                            \
+    eng_native_await_any(terms, n, giveup, ENG_SITE("await_any"))
+
+/* One pause of a waiting loop. */
+LL_TEMPLATE void eng_native_turn(unsigned *turn, const void *addr, const struct eng_site *site)
+{
+    eng_native_pause();
+    if (LL_UNLIKELY((++*turn & (ENG_POLL_TURNS - 1)) == 0))
+        eng_native_poll(addr, site);
+}
+
+LL_TEMPLATE void eng_native_turns_done(unsigned turn)
+{
+    if (LL_UNLIKELY(turn >= ENG_POLL_TURNS)) {
+        eng_native_self->wait_site = NULL;
+        eng_count(LL_EV_await_long);
+    }
+}
+
+#define eng_relax() eng_native_relax(ENG_SITE("relax"))
+#define eng_backoff(n, max) eng_native_backoff(n, max, ENG_SITE("backoff"))
+
+LL_TEMPLATE void eng_native_relax(const struct eng_site *site)
+{
+    eng_native_turn(&eng_native_self->relax_turns, NULL, site);
+}
+
+LL_TEMPLATE uint32_t eng_native_backoff(uint32_t n, uint32_t max, const struct eng_site *site)
+{
+    for (uint32_t i = 0; i < n; i++)
+        eng_native_relax(site);
+    eng_count(LL_EV_backoff);
+    return n < max / 2 ? 2 * n : max;
+}
+
+#define eng_yield() eng_native_yield(ENG_SITE("yield"))
+#define eng_park(deadline_ns) eng_native_park(deadline_ns, ENG_SITE("park"))
+#define eng_unpark(t) eng_native_unpark(t)
+#define eng_self() (eng_native_self)
+#define eng_on_cpu(t) eng_native_on_cpu(t)
+#define eng_need_resched() (__atomic_load_n(&eng_native_self->resched, __ATOMIC_RELAXED) != 0)
+#define eng_cancelled() (__atomic_load_n(&eng_native_self->cancel, __ATOMIC_RELAXED) != 0)
+#define eng_preempt_disable() ((void)0)
+#define eng_preempt_enable() ((void)0)
+#define eng_irq_point() eng_native_irq_point()
+#define eng_irq_disable() ((void)eng_native_self->irq_off++)
+#define eng_irq_enable() ((void)eng_native_self->irq_off--)
+#define eng_now() eng_native_now()
+#define eng_cpu() eng_native_cpu()
+#define eng_node() (eng_native_self->node)
+#define eng_random() eng_native_random()
+#define eng_delay(ns) eng_native_delay(ns)
+#define eng_heartbeat()                                                                            \
+    __atomic_store_n(&eng_native_self->heartbeat, eng_native_now(), __ATOMIC_RELAXED)
+#define eng_doorway(op) (op)
+#define eng_sync_point(name) ((void)0)

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* native_thread.h - a real thread as the shim and the run see it.
+ *
+ * Descriptors come from a pool that is never unmapped (type-stable): a lock that follows a stale
+ * owner pointer reads a recycled descriptor, gets a wrong hint and nothing worse.
+ */
+#pragma once
+
+#include <setjmp.h>
+
+#include "engine/clock.h"
+#include "engine/words.h"
+
+#define ENG_POLL_TURNS 1024u /* pauses between two looks at the abort flag; a power of two */
+
+enum eng_owner_policy { ENG_OWNER_COOP, ENG_OWNER_HEARTBEAT, ENG_OWNER_ALWAYS, ENG_OWNER_NEVER };
+
+struct eng_thread {
+    /* line 0: written by others, seldom */
+    LL_OWN_LINE uint32_t permit; /* futex word: 0 none, 1 permit, 2 parked */
+    uint32_t abort;              /* the run wants this thread to unwind */
+    uint32_t resched;            /* stop spinning and yield */
+    uint32_t cancel;             /* cancel token */
+    uint64_t unparked_ticks;     /* stamp of the last unpark, for the wake latency */
+    /* line 1: written by the thread, read by others who ask whether it runs */
+    LL_OWN_LINE uint32_t on_cpu;
+    uint64_t heartbeat;          /* eng_now() of the last sign of life */
+    /* own lines */
+    LL_OWN_LINE uint64_t events[LL_EVENT_COUNT];
+    uint64_t random_state;
+    unsigned relax_turns;
+    uint32_t index, cpu, node, irq_off;
+    uint32_t generation;         /* counts reuse of this descriptor */
+    enum eng_owner_policy owner_policy;
+    uint64_t heartbeat_max_ns;
+    /* who waits where: written after a long wait only, read by the watchdog */
+    const struct eng_site *wait_site;
+    const void *wait_addr;
+    bool parked;
+    /* hooks of the owner of this thread; NULL: none */
+    void (*on_wake)(struct eng_thread *self, uint64_t latency_ns);
+    bool (*on_poll)(struct eng_thread *self); /* true: unwind now */
+    void (*irq_body)(struct eng_thread *self);
+    void (*on_probe)(struct eng_thread *self, const void *addr, unsigned width,
+                     const struct eng_site *site);
+    void *owner_data;
+    uint32_t irq_pending, probe_every, probe_left;
+    bool can_unwind;             /* `unwind` is set: aborts may jump there */
+    jmp_buf unwind;
+    struct eng_thread *next_free;
+};
+
+extern __thread struct eng_thread *eng_native_self __attribute__((tls_model("initial-exec")));
+
+/* Takes a descriptor for the calling thread and makes it eng_self(); NULL if out of memory. */
+struct eng_thread *eng_native_attach(uint32_t index, uint64_t seed);
+/* Gives it back to the pool. */
+void eng_native_detach(void);
+/* Asks `t` to unwind at its next poll and wakes it if it is parked. */
+void eng_native_abort(struct eng_thread *t);
+
+/* Out-of-line parts of the shim. */
+void eng_native_poll(const void *addr, const struct eng_site *site);
+void eng_native_yield(const struct eng_site *site);
+int eng_native_await_any(const struct eng_term *terms, unsigned n, const struct eng_giveup *giveup,
+                         const struct eng_site *site);
+enum eng_park_result eng_native_park(uint64_t deadline_ns, const struct eng_site *site);
+void eng_native_unpark(struct eng_thread *t);
+void eng_native_cancel(struct eng_thread *t);
+bool eng_native_on_cpu(struct eng_thread *t);
+void eng_native_irq_point(void);
+void eng_native_probe_hit(struct eng_thread *self, const void *addr, unsigned width,
+                          const struct eng_site *site);
+unsigned eng_native_cpu(void);
+void eng_native_delay(uint64_t ns);
+
+LL_TEMPLATE void eng_native_pause(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield" ::: "memory");
+#else
+    __asm__ volatile("" ::: "memory");
+#endif
+}
+
+LL_TEMPLATE uint64_t eng_native_now(void)
+{
+    return eng_ticks_ns(eng_ticks() - eng_clock.base);
+}
+
+/* xorshift64*: good enough to spread back-offs and choices, one line of state */
+LL_TEMPLATE uint64_t eng_native_random(void)
+{
+    uint64_t x = eng_native_self->random_state;
+
+    x ^= x >> 12;
+    x ^= x << 25;
+    x ^= x >> 27;
+    eng_native_self->random_state = x;
+    return x * UINT64_C(0x2545F4914F6CDD1D);
+}

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT */
+/* locklab.h - all that the Python binding and the dashboard may know of the C core.
+ *
+ * Conventions. Functions return 0 or a negative errno from the list in core/error.h; those that judge
+ * user input take a last `struct ll_error *` (may be NULL) that receives the field at fault and one
+ * sentence with the value and the allowed range. Nothing here prints, exits or sets errno. Strings
+ * that are returned live as long as the library unless a function says otherwise. Structs that
+ * cross this border start with `size` (their sizeof as the caller knows it) and `version`.
+ * Times are nanoseconds in integers (`_ns`) or seconds in doubles (`_s`).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define LL_API __attribute__((visibility("default")))
+#define LL_ABI 1u            /* `version` of every struct below */
+#define LL_MAX_THREADS 1024u /* threads of one run */
+#define LL_MAX_REPEATS 1000u
+#define LL_MAX_PERF 32u      /* perf events of one run */
+
+struct ll_error {
+    char field[48]; /* the option or parameter at fault, "" if none */
+    char text[464]; /* one sentence, no full stop, with the value and the allowed range */
+};
+
+/* ---------------------------------------------------------------- catalogue */
+
+enum ll_kind { LL_KIND_EXCLUSIVE, LL_KIND_SHARED, LL_KIND_COUNT };
+
+enum ll_claim {              /* promises that tests and the checker verify */
+    LL_FIFO = 1u << 0,       /* entered in the order of the operation marked as doorway */
+    LL_STARVATION_FREE = 1u << 1,
+    LL_PARKS = 1u << 2,      /* waiters may sleep */
+    LL_QUEUES = 1u << 3,     /* each waiter waits on its own word */
+    LL_BROKEN = 1u << 4,     /* does not exclude, on purpose: overlap is expected */
+};
+
+enum ll_engine { LL_ENGINE_NATIVE = 1u << 0, LL_ENGINE_SIM = 1u << 1, LL_ENGINE_CHECK = 1u << 2 };
+
+struct ll_field {            /* a word of a lock or node, for attribution; tables end with name NULL */
+    const char *name;
+    uint16_t offset, size;
+};
+
+enum ll_param_type { LL_PARAM_UINT, LL_PARAM_BOOL, LL_PARAM_ENUM, LL_PARAM_REAL };
+
+struct ll_param {            /* a run-time parameter; tables end with name NULL */
+    const char *name, *unit, *help;
+    enum ll_param_type type;
+    uint16_t offset;         /* of a uint32_t (UINT, BOOL, ENUM) or a double (REAL) in the lock or state */
+    double def, min, max;    /* inclusive range; ENUM: 0 .. number of names - 1 */
+    double check;            /* value under the model checker; 0 means def */
+    const char *const *names; /* ENUM only, end-marked by NULL */
+};
+
+struct ll_expect {           /* verdict the checker must give on a client; tables end with NULL */
+    const char *client, *verdict;
+};
+
+struct ll_lock_info {
+    uint32_t size, version;
+    const char *id;          /* "spin/mcs" */
+    const char *name, *family, *summary, *origin;
+    enum ll_kind kind;
+    uint32_t claims;         /* enum ll_claim */
+    uint32_t engines;        /* enum ll_engine */
+    uint32_t lock_size, node_size; /* bytes */
+    bool has_try;            /* offers try_acquire */
+    const struct ll_field *lock_fields, *node_fields; /* never NULL */
+    const struct ll_param *params;                    /* never NULL */
+    const struct ll_expect *expect;                   /* never NULL */
+};
+
+struct ll_workload_info {
+    uint32_t size, version;
+    const char *id, *summary, *origin;
+    const struct ll_param *params; /* never NULL */
+};
+
+struct ll_event_info {       /* one counter of events.def */
+    const char *name, *unit, *help;
+};
+
+/* Number of entries, and entry `i` (sorted by id). -ENOENT: no such entry. */
+LL_API size_t ll_lock_count(void);
+LL_API int ll_lock_get(size_t i, struct ll_lock_info *out);
+LL_API size_t ll_workload_count(void);
+LL_API int ll_workload_get(size_t i, struct ll_workload_info *out);
+LL_API size_t ll_event_count(void);
+LL_API int ll_event_get(size_t i, struct ll_event_info *out);
+LL_API const char *ll_kind_name(enum ll_kind kind);
+/* Comma list of "name=version-or-yes/no" for the build: compiler, flags, pfm, ck, sanitizer. */
+LL_API const char *ll_build_info(void);
+
+/* ---------------------------------------------------------------- host */
+
+struct ll_cpu {              /* a CPU that this process may use */
+    uint32_t os_index, core, package, node, l3; /* logical indices but for os_index; l3: cache group */
+};
+
+/* Fills at most `max` CPUs in topology order and returns how many there are, or -errno. */
+LL_API int ll_cpus(struct ll_cpu *out, size_t max, struct ll_error *err);
+/* The CPU (os index) of each of `threads` threads under placement `place`: compact, scatter,
+ * interleave:K, nodes:LIST, cpus:LIST (lists like 0,2-3). More threads than CPUs wrap round.
+ * Returns the number of distinct CPUs, or -EINVAL, -ERANGE. */
+LL_API int ll_place(const char *place, uint32_t threads, uint32_t *cpus, struct ll_error *err);
+
+struct ll_clock_info {
+    uint32_t size, version;
+    const char *source;      /* "tsc", "cntvct" or "clock_gettime" */
+    double ticks_per_s;
+    uint64_t step_ns;        /* smallest step seen between two different readings, in ns */
+    double read_cost_ns;     /* one reading, mean */
+};
+/* Calibrates once per process (about 50 ms the first time). */
+LL_API void ll_clock(struct ll_clock_info *out);
+/* Median round trip of one word between two CPUs (os indices) in ns; 0 if both are the same.
+ * Takes 1 to 5 ms. Returns 0 or -errno (pinning refused). */
+LL_API int ll_regime(uint32_t cpu_a, uint32_t cpu_b, double *round_trip_ns);
+/* 0 if the kernel's rseq area can tell this thread that it was preempted, else -errno. */
+LL_API int ll_rseq_selftest(void);
+
+struct ll_perf_probe {       /* what counting one event would do on this host */
+    uint32_t size, version;
+    uint32_t type;           /* perf_event_attr.type and .config as encoded */
+    uint64_t config;
+    const char *source;      /* "pmu", "perf-sw" or "rusage" */
+    const char *unit;        /* "events" or "ns" */
+    int err;                 /* 0, or the -errno of opening it now for the calling thread */
+    char reason[256];        /* "" or the sentence that helps */
+};
+/* Encodes the user's spelling `name` (libpfm4 names; context-switches and its like) and tries to
+ * open it. Returns 0 if the name is known (see out->err for whether it counts here), -ENOENT if
+ * not, -ENOTSUP if built without libpfm4. */
+LL_API int ll_perf_probe(const char *name, struct ll_perf_probe *out, struct ll_error *err);
+
+/* ---------------------------------------------------------------- histograms */
+
+/* Log-linear buckets: values 0..63 exactly, then 32 buckets an octave, so a bucket's width is at
+ * most 1/32 of its lower bound. Bucket i holds values in (upper(i-1), upper(i)]. */
+#define LL_BUCKETS 1216u
+#define LL_HIST_MAX_NS ((UINT64_C(1) << 42) - 1) /* larger values land in the last bucket */
+LL_API uint64_t ll_bucket_upper(uint32_t i);     /* largest value of bucket i */
+LL_API uint32_t ll_bucket_of(uint64_t value);
+
+struct ll_histogram {
+    uint64_t count, sum, max; /* sum and max exact, also beyond LL_HIST_MAX_NS */
+    uint64_t bucket[LL_BUCKETS];
+};
+LL_API void ll_histogram_record(struct ll_histogram *h, uint64_t value);
+LL_API void ll_histogram_merge(struct ll_histogram *into, const struct ll_histogram *from);
+/* Largest value of the bucket in which the q-quantile lies (0 <= q <= 1), at most max; 0 if empty. */
+LL_API uint64_t ll_histogram_quantile(const struct ll_histogram *h, double q);
+
+/* ---------------------------------------------------------------- plan and run */
+
+struct ll_setting {          /* -p NAME=VALUE; NAME may be "lock.NAME" or "workload.NAME" */
+    const char *name, *value;
+};
+
+enum ll_metrics { LL_METRICS_EVENTS, LL_METRICS_FULL };       /* full adds clock readings and logs */
+enum ll_build { LL_BUILD_INSTRUMENTED, LL_BUILD_BARE, LL_BUILD_PROBED };
+enum ll_owner_run { LL_OWNER_COOP, LL_OWNER_HEARTBEAT, LL_OWNER_ALWAYS, LL_OWNER_NEVER };
+
+struct ll_plan {
+    uint32_t size, version;
+    const char *lock, *workload, *place;
+    uint32_t threads, repeat;
+    double seconds, warmup_s;
+    uint64_t seed;
+    enum ll_metrics metrics;
+    enum ll_build build;
+    enum ll_owner_run owner_run;
+    double heartbeat_s;      /* LL_OWNER_HEARTBEAT: younger than this means running */
+    double watchdog_s;       /* no acquisition by anybody for so long ends the run as hung */
+    double tick_s;           /* period of the series */
+    bool overhead;           /* afterwards, bare against instrumented in interleaved blocks */
+    const struct ll_setting *settings;
+    size_t n_settings;
+    const char *const *perf; /* user's spellings */
+    size_t n_perf;
+};
+
+/* Defaults: critical-section, compact, 2 threads, 1 repeat, 1 s after 0.1 s, seed 1, full,
+ * instrumented, coop, watchdog 5 s, tick 0.1 s; lock is NULL and must be set. */
+LL_API void ll_plan_init(struct ll_plan *plan);
+/* 0, or -EINVAL/-ERANGE/-ENOENT/-ENOTSUP with err->field = the plan's or parameter's name. */
+LL_API int ll_plan_validate(const struct ll_plan *plan, struct ll_error *err);
+
+enum ll_phase {
+    LL_PHASE_START, LL_PHASE_WARMUP, LL_PHASE_MEASURE, LL_PHASE_DRAIN, LL_PHASE_OVERHEAD, LL_PHASE_DONE
+};
+enum ll_status { LL_STATUS_COMPLETE, LL_STATUS_INTERRUPTED, LL_STATUS_HUNG, LL_STATUS_FAILED };
+
+struct ll_run;               /* reference-counted; all functions may be called from any thread */
+
+/* Copies the plan, starts the controller thread and returns at once. -EBUSY never: runs may
+ * overlap, but then they disturb each other. */
+LL_API int ll_run_start(const struct ll_plan *plan, struct ll_run **out, struct ll_error *err);
+/* Waits until the run is done or `timeout_s` (0 polls) has passed: 0 done, -ETIMEDOUT not yet. */
+LL_API int ll_run_wait(struct ll_run *run, double timeout_s);
+/* Asks the run to stop now; it still yields a valid partial result (status interrupted). */
+LL_API void ll_run_stop(struct ll_run *run);
+LL_API struct ll_run *ll_run_ref(struct ll_run *run);
+/* Drops a reference; the last one stops the run, joins it and frees it. */
+LL_API void ll_run_unref(struct ll_run *run);
+
+struct ll_run_info {
+    uint32_t size, version;
+    const char *lock, *workload; /* live as long as the run */
+    uint32_t threads, repeat;
+    const uint32_t *cpus;    /* [threads] os indices; lives as long as the run */
+    double seconds;
+};
+LL_API void ll_run_info(const struct ll_run *run, struct ll_run_info *out);
+
+/* A consistent-enough picture of a run under way: each number is whole, they may be of slightly
+ * different moments. Reads each worker's line once; writes none. */
+struct ll_snapshot {
+    uint32_t size, version;
+    enum ll_phase phase;
+    uint32_t threads, repeat; /* repeat: index of the current repetition */
+    double t_s;               /* since the current repetition's measured phase began; 0 before */
+    double elapsed_s, expected_s; /* of the whole run, for progress */
+    uint64_t acquisitions[LL_MAX_THREADS]; /* of the current repetition, by thread */
+    uint64_t overlap;
+    struct ll_histogram wait, hold; /* over all threads and repetitions so far; empty under events */
+};
+LL_API void ll_run_snapshot(struct ll_run *run, struct ll_snapshot *out);
+
+struct ll_repeat {
+    double seconds;          /* measured phase as the controller timed it */
+    uint64_t acquisitions;
+    double regime_ns[2];     /* word round trip between the first two distinct CPUs before, after;
+                                NaN if there is only one CPU */
+    const uint64_t *thread_acquisitions; /* [threads] */
+};
+
+struct ll_perf_value {
+    const char *name, *unit, *source; /* name = the user's spelling */
+    bool counted;            /* false: reason and err say why */
+    uint64_t value;          /* scaled by enabled/running, over all threads and repetitions */
+    double running_ratio;    /* time running / time enabled */
+    int err;
+    const char *reason;      /* "" if counted */
+};
+
+struct ll_waiter {           /* one thread of a hung run */
+    uint32_t thread, cpu;
+    const char *state;       /* "waiting", "parked", "holding", "thinking", "in a host lock" */
+    const char *object;      /* "lock", "node of thread 2", "" if unknown; lives as long as the run */
+    const char *field;       /* field name or "" */
+    const char *file;        /* source file of the wait, "" if unknown */
+    uint32_t line;
+    double since_s;          /* how long it has waited */
+};
+
+struct ll_result {
+    uint32_t size, version;
+    enum ll_status status;
+    struct ll_error failure; /* text says why if status is hung or failed */
+    uint32_t threads, repeats; /* repeats: those that ran, at least in part */
+    const struct ll_repeat *repeat;      /* [repeats] */
+    double seconds;                      /* sum over repeats */
+    const uint64_t *acquisitions;        /* [threads] over all repeats */
+    const uint64_t *shared_acquisitions; /* [threads] the part of them in shared mode */
+    const uint32_t *cpu;                 /* [threads] os index */
+    const uint64_t *wait_max_ns;         /* [threads] */
+    const uint64_t *cpu_ns;              /* [threads] CPU time in measured phases */
+    const uint64_t *voluntary, *involuntary; /* [threads] context switches in measured phases */
+    const struct ll_histogram *wait, *hold, *handoff, *wake; /* NULL: does not apply, see reason */
+    const char *wait_reason, *hold_reason, *handoff_reason, *wake_reason; /* "" if present */
+    double handoff_sampled;              /* share of the time in which hand-offs were logged */
+    uint64_t log_dropped;                /* hand-off log windows thrown away because a log was full */
+    uint32_t n_cpus;
+    const uint32_t *matrix_cpus;         /* [n_cpus] */
+    const uint64_t *matrix;              /* [n_cpus][n_cpus], row = from */
+    bool overlap_checked;                /* false: the workload has no check (lines=0) */
+    uint64_t overlap;
+    const uint64_t *events;              /* [ll_event_count()] */
+    bool rseq;                           /* preempted_* events are counted (rseq works here) */
+    uint32_t n_perf;
+    const struct ll_perf_value *perf;
+    uint32_t n_series;
+    const double *series_t_s;            /* [n_series] end of each interval, over all repeats */
+    const double *series_rate;           /* [n_series][threads] per second */
+    uint32_t n_waiters;
+    const struct ll_waiter *waiter;
+    uint32_t n_blocks;                   /* overhead: pairs of blocks */
+    const double *block_bare, *block_instrumented; /* [n_blocks] acquisitions per second */
+    double drain_s;                      /* longest drain */
+    uint64_t started_ns;                 /* CLOCK_REALTIME */
+};
+/* The result of a finished run (-EAGAIN before); lives as long as the run. */
+LL_API int ll_run_result(struct ll_run *run, const struct ll_result **out);
+
+/* ---------------------------------------------------------------- one lock for any thread */
+
+struct ll_lock;              /* a lock instance with a node for every thread that ever uses it */
+
+LL_API int ll_lock_create(const char *id, const struct ll_setting *settings, size_t n_settings,
+                          struct ll_lock **out, struct ll_error *err);
+/* Acquires. While it waits, `poll(arg)` (may be NULL) is called every 10 ms or so; if it answers
+ * non-zero, or the deadline (seconds from now; negative = none) passes, the wait is abandoned:
+ * a lock with try_acquire stays usable, of any other kind the instance is broken from then on.
+ * 0, -ECANCELED (poll), -ETIMEDOUT, -EDEADLK (this thread holds it), -ENOTSUP (no shared mode),
+ * -ENOTRECOVERABLE (broken), -ENOMEM. */
+LL_API int ll_lock_acquire(struct ll_lock *lock, bool shared, double timeout_s,
+                           int (*poll)(void *arg), void *arg);
+/* 0, -EPERM (this thread does not hold it in this mode), -ENOTRECOVERABLE. */
+LL_API int ll_lock_release(struct ll_lock *lock, bool shared);
+LL_API bool ll_lock_held(const struct ll_lock *lock); /* by any thread, a hint */
+/* Frees the instance; -EBUSY if a thread holds it or waits for it. */
+LL_API int ll_lock_destroy(struct ll_lock *lock);
+
+/* ---------------------------------------------------------------- server (dashboard/) */
+
+struct ll_asset {            /* a file served under GET; memory stays the caller's until stop */
+    const char *path, *type, *etag; /* path "/app.js"; etag with its quotes */
+    const void *body;
+    size_t len;
+    const void *gz;          /* NULL, or the same gzip-compressed */
+    size_t gz_len;
+};
+
+struct ll_server_options {
+    uint32_t size, version;
+    const char *host;        /* numeric address or "localhost" */
+    uint16_t port;           /* 0: any */
+    const char *token;       /* NULL only on loopback */
+    double rate_hz;          /* stream events a second, 1 to 20 */
+    uint32_t max_clients;    /* connections */
+    const struct ll_asset *assets;
+    size_t n_assets;
+};
+
+struct ll_server;
+
+struct ll_request {          /* an API request that the embedding program answers */
+    uint32_t size, version;
+    uint64_t id;
+    const char *method, *path, *body; /* live until answered */
+    size_t body_len;
+};
+
+struct ll_server_stats {
+    uint32_t size, version;
+    uint64_t requests, refused, frames_sent, frames_lost, clients, clients_max;
+    uint64_t cpu_ns;         /* CPU time of the server's thread */
+};
+
+/* 0, -EINVAL, -EADDRINUSE, -EACCES, -ENOTSUP (built without libmicrohttpd). */
+LL_API int ll_server_start(const struct ll_server_options *opt, struct ll_server **out,
+                           struct ll_error *err);
+LL_API uint16_t ll_server_port(const struct ll_server *server);
+/* Takes a reference on `run` and serves its stream as /api/v1/runs/ID/stream; the newest 64 stay. */
+LL_API int ll_server_attach(struct ll_server *server, const char *run_id, struct ll_run *run);
+/* Next API request: 0, -ETIMEDOUT, -ECANCELED (server stopped). */
+LL_API int ll_server_next(struct ll_server *server, double timeout_s, struct ll_request *out);
+/* Answers it (copies). `location` may be NULL. -ENOENT: no such request (the client has gone). */
+LL_API int ll_server_answer(struct ll_server *server, uint64_t id, uint32_t status,
+                            const char *content_type, const char *location, const void *body,
+                            size_t len);
+LL_API void ll_server_get_stats(struct ll_server *server, struct ll_server_stats *out);
+/* Ends all streams, frees everything. In a forked child it only forgets. */
+LL_API void ll_server_stop(struct ll_server *server);
+
+/* To be called in a forked child: all runs, locks and servers of the parent are dead here. */
+LL_API void ll_after_fork_child(void);
+
+#ifdef __cplusplus
+}
+#endif

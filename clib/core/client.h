@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* client.h - the small programs with which a lock is judged, the same on every engine.
+ *
+ * A client is one file `clients/<id>.c`, one line in clients.def. `body` runs once in each of
+ * `threads` threads; `verdict` runs when all have ended.
+ */
+#pragma once
+
+#include "core/lock.h"
+
+#define LL_CLIENT_MAX_THREADS 64u
+
+struct ll_client {                   /* one execution; the caller zeroes and fills the first part */
+    const struct ll_lock_desc *lock; /* of the same engine build */
+    uint32_t threads, turns;         /* turns: what each thread does, e.g. acquisitions */
+    void *instance;                  /* the lock */
+    void *node[LL_CLIENT_MAX_THREADS];
+    /* what the clients keep: fields that the lock must protect */
+    LL_OWN_LINE eng_plain(uint64_t) first;
+    eng_plain(uint64_t) second;      /* equal to `first` whenever nobody is inside */
+    LL_OWN_LINE uint64_t entered[LL_CLIENT_MAX_THREADS]; /* written by its thread alone */
+    uint64_t torn[LL_CLIENT_MAX_THREADS];                /* first and second were seen to differ */
+};
+
+struct ll_client_desc {
+    const char *name, *summary;
+    enum ll_kind kind;               /* the least that the lock must offer */
+    bool needs_try;
+    void (*body)(struct ll_client *c, uint32_t thread);
+    const char *(*verdict)(const struct ll_client *c); /* NULL: right; else what is wrong */
+};
+
+#define LL_CLIENT(symbol) const struct ll_client_desc LL_BUILD_SYMBOL(ll_client_##symbol)

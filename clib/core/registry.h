@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* registry.h - locks and workloads by id, for each engine build. */
+#pragma once
+
+#include "core/client.h"
+#include "core/lock.h"
+#include "core/workload.h"
+
+enum ll_variant { LL_VARIANT_NATIVE, LL_VARIANT_BARE, LL_VARIANT_PROBED, LL_VARIANT_VIRTUAL, LL_VARIANTS };
+
+/* NULL if there is no such id or this build lacks it (host/ck-* without libck, host/* virtual). */
+const struct ll_lock_desc *ll_lock_find(const char *id, enum ll_variant variant);
+const struct ll_workload_desc *ll_workload_find(const char *id, enum ll_variant variant);
+const struct ll_client_desc *ll_client_find(const char *id, enum ll_variant variant);
+
+/* "family/name" into buf; returns buf. */
+const char *ll_lock_id(const struct ll_lock_desc *desc, char *buf, size_t size);

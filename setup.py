@@ -11,7 +11,8 @@ Environment, all optional:
 ``LOCKLAB_NO_MHD``, ``LOCKLAB_NO_PFM``, ``LOCKLAB_NO_CK``, ``LOCKLAB_NO_NPM``
     1: build as if libmicrohttpd, libpfm4, libck or npm were absent.
 ``LOCKLAB_SAN``
-    ``address``: AddressSanitizer and UBSan (run it with ``LD_PRELOAD=$(gcc -print-file-name=libasan.so)``).
+    ``address``: AddressSanitizer and UBSan (run it with
+    ``LD_PRELOAD=$(gcc -print-file-name=libasan.so)``).
 ``LOCKLAB_WERROR``
     1: warnings are errors.
 ``LOCKLAB_BUILD``
@@ -21,7 +22,6 @@ Environment, all optional:
 import fcntl
 import json
 import os
-import re
 import shlex
 import shutil
 import subprocess
@@ -41,6 +41,7 @@ UPLOT_FILES = {
     "uPlot.LICENSE": UPLOT / "LICENSE",
 }
 WARNINGS = ["-Wall", "-Wextra", "-Wshadow", "-Wstrict-prototypes", "-Wmissing-prototypes"]
+WARNINGS += ["-Wno-missing-field-initializers"]
 
 
 def switch(name: str) -> bool:
@@ -100,7 +101,9 @@ class Core:
     def __init__(self) -> None:
         self.san = os.environ.get("LOCKLAB_SAN", "")
         name = "asan" if self.san else "native"
-        name += "".join(f"-no-{lib}" for lib in ("pfm", "ck") if switch(f"LOCKLAB_NO_{lib.upper()}"))
+        name += "".join(
+            f"-no-{lib}" for lib in ("pfm", "ck") if switch(f"LOCKLAB_NO_{lib.upper()}")
+        )
         self.dir = Path(os.environ.get("LOCKLAB_BUILD") or f"build/{name}")
         self.archive = self.dir / "liblocklab.a"
 
@@ -127,10 +130,10 @@ class Core:
             raise SystemExit(f"clib did not build (see above): {shlex.join([*command, *goals])}")
         return done.stdout
 
-    def config(self) -> dict[str, str]:
-        """What build.mk decided, from config.mk: ``HAVE_PFM`` -> ``1`` or the empty string."""
-        text = (ROOT / self.dir / "config.mk").read_text(encoding="utf-8")
-        return dict(re.findall(r"^(\w+)\s*:?=[ \t]*(.*?)\s*$", text, re.MULTILINE))
+    def has(self, macro: str) -> bool:
+        """Did build.mk compile with ``-D<macro>=1``? Known after `make`."""
+        flags = (ROOT / self.dir / "flags").read_text(encoding="utf-8")
+        return f"-D{macro}=1" in flags.split()
 
 
 class BuildExt(build_ext):
@@ -142,17 +145,28 @@ class BuildExt(build_ext):
             for extension in self.extensions:
                 extension.extra_compile_args.append("-Werror")
         core.make("lib")
-        config = core.config()
-        parts = {
-            "PFM": ("`--perf` (libpfm4 not found). Install libpfm4-dev", "libpfm4"),
-            "CK": ("the locks host/ck-* (libck not found). Install libck-dev", "libck"),
-        }
-        for key, (text, part) in parts.items():
-            has = config.get(f"HAVE_{key}", "") not in ("", "0")
-            left_out(part, None if has else f"{text} and build again.")
+        for macro, part, text in (
+            ("HAVE_PFM", "libpfm4", "`--perf` (libpfm4 not found). Install libpfm4-dev"),
+            ("HAVE_CK", "libck", "the locks host/ck-* (libck not found). Install libck-dev"),
+        ):
+            left_out(part, None if core.has(macro) else f"{text} and build again.")
         for extension in self.extensions:
             extension.extra_link_args += shlex.split(core.make("print-libs"))
+            extension.depends.append(self.note_of_flags(extension))
         super().run()
+
+    def note_of_flags(self, extension: Extension) -> str:
+        """A file that is newer than the last build if its flags were others than today's."""
+        note = Path(self.build_temp) / f"{extension.name}.flags"
+        flags = "\n".join(
+            [os.environ.get("CC", ""), *extension.sources, repr(extension.define_macros)]
+            + extension.extra_compile_args
+            + extension.extra_link_args
+        )
+        if not note.exists() or note.read_text(encoding="utf-8") != flags:
+            note.parent.mkdir(parents=True, exist_ok=True)
+            note.write_text(flags, encoding="utf-8")
+        return str(note)
 
 
 class BuildAssets(Command):
@@ -162,11 +176,15 @@ class BuildAssets(Command):
     user_options: list[tuple[str, str, str]] = []
     editable_mode = False
 
-    def initialize_options(self) -> None: ...
+    def initialize_options(self) -> None:
+        self.build_lib = None
 
-    def finalize_options(self) -> None: ...
+    def finalize_options(self) -> None:
+        self.set_undefined_options("build", ("build_lib", "build_lib"))
 
     def run(self) -> None:
+        # build_py never removes what an earlier build of a wheel left there.
+        shutil.rmtree(Path(str(self.build_lib)) / "locklab" / "static", ignore_errors=True)
         source = ROOT / "dashboard" / "static"
         wanted = {str(p.relative_to(source)): p for p in source.rglob("*") if p.is_file()}
         if self.fetch_uplot():
@@ -182,7 +200,7 @@ class BuildAssets(Command):
                 shutil.copyfile(path, target)
 
     def fetch_uplot(self) -> bool:
-        """True if uPlot as pinned in package-lock.json stands in node_modules/, if need be fetched."""
+        """True if uPlot as pinned in package-lock.json is in node_modules/, fetched if need be."""
         lock = json.loads((ROOT / "package-lock.json").read_text(encoding="utf-8"))
         pinned = lock["packages"]["node_modules/uplot"]["version"]
         why = None
@@ -195,7 +213,8 @@ class BuildAssets(Command):
             why = f"npm ci left no uplot {pinned} in node_modules"
         left_out(
             "uplot",
-            why and f"the charts of the live page (uPlot: {why}). "
+            why
+            and f"the charts of the live page (uPlot: {why}). "
             "With npm and a network, run `npm ci` and build again.",
         )
         return why is None
@@ -249,7 +268,8 @@ def core_extension() -> Extension:
     server = sorted(str(p.relative_to(ROOT)) for p in (ROOT / "dashboard").glob("*.c"))
     flags = ["-std=gnu11", "-O2", "-g", "-fvisibility=hidden", "-fno-omit-frame-pointer"]
     flags += ["-pthread", *WARNINGS]
-    links = ["-pthread"]
+    # Whole: the registry finds locks by weak symbols, which pull nothing out of an archive.
+    links = ["-pthread", f"-Wl,--whole-archive,{core.archive},--no-whole-archive"]
     macros: list[tuple[str, str | None]] = []
     if core.san:
         extra = ["-fsanitize=address,undefined"] if core.san == "address" else []
@@ -271,7 +291,6 @@ def core_extension() -> Extension:
         include_dirs=["clib/include", "clib", "dashboard", "pybind"],
         define_macros=macros,
         extra_compile_args=flags,
-        extra_objects=[str(core.archive)],
         extra_link_args=links,
         depends=[str(core.archive), *sorted(str(p.relative_to(ROOT)) for p in headers)],
     )

@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: MIT
+"""Types of the C extension; meaning and units stand in its docstrings and in locklab.h.
+
+The TypedDicts exist for type checkers only: import them under ``if TYPE_CHECKING``.
+"""
+
+from types import TracebackType
+from typing import Final, Literal, NotRequired, Self, TypeAlias, TypedDict, final, type_check_only
+
+ABI: Final[int]
+BUCKETS: Final[int]
+MAX_THREADS: Final[int]
+
+_Settings: TypeAlias = list[tuple[str, str]] | tuple[tuple[str, str], ...]
+
+# --- catalogue and host -------------------------------------------------------------------------
+
+@type_check_only
+class Field(TypedDict):
+    name: str
+    offset: int
+    size: int
+
+@type_check_only
+class Param(TypedDict):
+    name: str
+    unit: str
+    help: str
+    type: Literal["uint", "bool", "enum", "real"]
+    default: float  # bool, int (uint; enum: index into names) or float (real); so are the others
+    min: float
+    max: float
+    check: float  # value under the model checker
+    names: list[str] | None  # enum only
+
+@type_check_only
+class LockInfo(TypedDict):
+    id: str
+    name: str
+    family: str
+    kind: str
+    summary: str
+    origin: str
+    claims: list[Literal["fifo", "starvation-free", "parks", "queues", "broken"]]
+    engines: list[Literal["native", "sim", "check"]]
+    lock_size: int
+    node_size: int
+    has_try: bool
+    lock_fields: list[Field]
+    node_fields: list[Field]
+    params: list[Param]
+    expect: dict[str, str]
+
+@type_check_only
+class WorkloadInfo(TypedDict):
+    id: str
+    summary: str
+    origin: str
+    params: list[Param]
+
+@type_check_only
+class EventInfo(TypedDict):
+    name: str
+    unit: str
+    help: str
+
+@type_check_only
+class Cpu(TypedDict):
+    os_index: int
+    core: int
+    package: int
+    node: int
+    l3: int
+
+@type_check_only
+class Clock(TypedDict):
+    source: str
+    ticks_per_s: float
+    step_ns: int
+    read_cost_ns: float
+
+@type_check_only
+class PerfProbe(TypedDict):
+    type: int
+    config: int
+    source: str
+    unit: str
+    errno: int  # 0, or why it does not count here
+    reason: str
+
+def locks() -> list[LockInfo]: ...
+def workloads() -> list[WorkloadInfo]: ...
+def events() -> list[EventInfo]: ...
+def build_info() -> str: ...
+def cpus() -> list[Cpu]: ...
+def place(place: str, threads: int) -> list[int]: ...
+def clock() -> Clock: ...
+def regime(cpu_a: int, cpu_b: int) -> float: ...
+def rseq_selftest() -> int: ...
+def perf_probe(name: str, /) -> PerfProbe: ...
+def bucket_upper() -> Array: ...
+def after_fork_child() -> None: ...
+
+# --- values -------------------------------------------------------------------------------------
+
+@final
+class Array:
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def format(self) -> Literal["Q", "d"]: ...
+    def __len__(self) -> int: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+    def tolist(self) -> list[int] | list[float] | list[list[int]] | list[list[float]]: ...
+
+@final
+class Histogram:
+    def __new__(cls) -> Self: ...
+    def record(self, value: int, /) -> None: ...
+    def merge(self, other: Histogram, /) -> None: ...
+    def quantile(self, q: float, /) -> int: ...
+    @property
+    def count(self) -> int: ...
+    @property
+    def sum(self) -> int: ...
+    @property
+    def max(self) -> int: ...
+    @property
+    def buckets(self) -> Array: ...
+
+# --- runs ---------------------------------------------------------------------------------------
+
+@type_check_only
+class Plan(TypedDict, total=False):
+    lock: str
+    workload: str
+    place: str
+    threads: int
+    repeat: int
+    seconds: float
+    warmup_s: float
+    seed: int
+    metrics: Literal["events", "full"]
+    build: Literal["instrumented", "bare", "probed"]
+    owner_run: Literal["coop", "heartbeat", "always", "never"]
+    heartbeat_s: float
+    watchdog_s: float
+    tick_s: float
+    overhead: bool
+    settings: _Settings
+    perf: list[str] | tuple[str, ...]
+
+@type_check_only
+class RunInfo(TypedDict):
+    lock: str
+    workload: str
+    threads: int
+    repeat: int
+    cpus: list[int]
+    seconds: float
+
+@type_check_only
+class Snapshot(TypedDict):
+    phase: Literal["start", "warmup", "measure", "drain", "overhead", "done"]
+    threads: int
+    repeat: int
+    t_s: float
+    elapsed_s: float
+    expected_s: float
+    acquisitions: list[int]
+    overlap: int
+    wait: Histogram
+    hold: Histogram
+
+@type_check_only
+class Failure(TypedDict):
+    field: str
+    text: str
+
+@type_check_only
+class Repeat(TypedDict):
+    seconds: float
+    acquisitions: int
+    regime_ns: list[float | None]  # before, after
+    thread_acquisitions: Array
+
+@type_check_only
+class PerfValue(TypedDict):
+    name: str
+    unit: str
+    source: str
+    counted: bool
+    value: int
+    running_ratio: float
+    err: int  # errno, 0 if counted
+    reason: str
+
+@type_check_only
+class Waiter(TypedDict):
+    thread: int
+    cpu: int
+    state: str
+    object: str
+    field: str
+    file: str
+    line: int
+    since_s: float
+
+@type_check_only
+class RunResult(TypedDict):
+    status: Literal["complete", "interrupted", "hung", "failed"]
+    failure: Failure
+    threads: int
+    repeats: int
+    repeat: list[Repeat]
+    seconds: float
+    acquisitions: Array
+    shared_acquisitions: Array
+    cpu: list[int]
+    wait_max_ns: Array
+    cpu_ns: Array
+    voluntary: Array
+    involuntary: Array
+    wait: Histogram | None
+    hold: Histogram | None
+    handoff: Histogram | None
+    wake: Histogram | None
+    wait_reason: str
+    hold_reason: str
+    handoff_reason: str
+    wake_reason: str
+    handoff_sampled: float
+    log_dropped: int
+    n_cpus: int
+    matrix_cpus: list[int]
+    matrix: list[list[int]]
+    overlap_checked: bool
+    overlap: int
+    events: dict[str, int]
+    rseq: bool
+    n_perf: int
+    perf: list[PerfValue]
+    n_series: int
+    series_t_s: Array
+    series_rate: Array
+    n_waiters: int
+    waiter: list[Waiter]
+    n_blocks: int
+    block_bare: Array
+    block_instrumented: Array
+    drain_s: float
+    started_ns: int
+
+@final
+class Run:
+    def wait(self, timeout: float | None = None) -> bool: ...
+    def stop(self) -> None: ...
+    def snapshot(self) -> Snapshot: ...
+    def info(self) -> RunInfo: ...
+    def result(self) -> RunResult: ...
+
+def validate(plan: Plan, /) -> None: ...
+def start(plan: Plan, /) -> Run: ...
+
+# --- one lock -----------------------------------------------------------------------------------
+
+@final
+class Lock:
+    def __new__(cls, id: str, settings: _Settings = ()) -> Self: ...
+    def acquire(self, shared: bool = False, timeout: float = -1.0) -> bool: ...
+    def release(self, shared: bool = False) -> None: ...
+    @property
+    def held(self) -> bool: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None: ...
+
+# --- server -------------------------------------------------------------------------------------
+
+_Asset: TypeAlias = tuple[
+    str, str, str, bytes, bytes | None
+]  # path, type, etag, body, gzipped body
+
+@type_check_only
+class ServerOptions(TypedDict):
+    host: str
+    port: int
+    token: NotRequired[str | None]
+    rate_hz: float
+    max_clients: int
+    assets: NotRequired[list[_Asset] | tuple[_Asset, ...]]
+
+@type_check_only
+class ServerStats(TypedDict):
+    requests: int
+    refused: int
+    frames_sent: int
+    frames_lost: int
+    clients: int
+    clients_max: int
+    cpu_ns: int
+
+@final
+class Server:
+    def __new__(cls, options: ServerOptions, /) -> Self: ...
+    @property
+    def port(self) -> int: ...
+    def attach(self, run_id: str, run: Run) -> None: ...
+    def next_request(self, timeout: float | None = None) -> tuple[int, str, str, bytes] | None: ...
+    def answer(
+        self,
+        id: int,
+        status: int,
+        content_type: str,
+        body: bytes,
+        location: str | None = None,
+    ) -> bool: ...
+    def stats(self) -> ServerStats: ...
+    def stop(self) -> None: ...

@@ -15,6 +15,9 @@
 /* A template body: always inlined, so that constant policies fold away. */
 #define LL_TEMPLATE static inline __attribute__((always_inline, unused))
 
+/* A slow path: out of line, so that the fast path in front of it needs no frame. */
+#define LL_SLOW __attribute__((noinline, cold))
+
 #define LL_UNUSED(x) ((void)(x))
 #define LL_LIKELY(x) __builtin_expect(!!(x), 1)
 #define LL_UNLIKELY(x) __builtin_expect(!!(x), 0)

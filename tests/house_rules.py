@@ -28,7 +28,7 @@ NETWORK = (
     *("arpa/inet.h", "netdb.h", "netinet/in.h", "netinet/tcp.h"),
     *("sys/epoll.h", "sys/eventfd.h", "sys/ioctl.h", "sys/socket.h", "sys/timerfd.h", "sys/un.h"),
 )
-PERF = ("linux/perf_event.h", "perfmon/*.h", "sys/ioctl.h", "sys/syscall.h")
+PERF = ("linux/perf_event.h", "perfmon/*.h", "pthread.h", "sys/ioctl.h", "sys/syscall.h")
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ LAYERS = {
     "clib/core": Layer(
         project=("include/locklab.h", "engine/engine.h", "*/locks.def", "*/workloads.def")
         + ("*/clients.def",),
-        alone={"clib/core/topology.c": ("hwloc.h", "hwloc/*.h")},
+        alone={"clib/core/topology.c": ("hwloc.h", "hwloc/*.h", "pthread.h")},
     ),
     "clib/engine": Layer(
         project=("include/locklab.h", "core/*", "metrics/events.h"),
@@ -64,7 +64,7 @@ LAYERS = {
     "clib/workloads": Layer(project=("core/workload.h",), system=()),
     "clib/clients": Layer(project=("core/client.h",), system=()),
     "clib/metrics": Layer(
-        project=("include/locklab.h", "core/*", "engine/engine.h"),
+        project=("include/locklab.h", "core/*", "engine/engine.h", "engine/own.h"),
         alone={"clib/metrics/perf*.c": PERF},
     ),
     "clib/validate": Layer(project=("include/locklab.h", "core/*", "metrics/events.h")),

@@ -22,6 +22,8 @@
  *
  * PLAIN FIELDS. `eng_plain(T)` is a non-atomic field that a lock or an invariant protects:
  *   eng_read(f)  eng_write(f, v)           seen by the simulator, judged by the race detector
+ *   eng_init(f, v)                         first value of a word or plain field before anybody else
+ *                                          can see it, in init and node_init hooks: no engine seen
  * Parameters that are read-only during a run are ordinary members and need no shim.
  *
  * AWAITS. A wait loop is one operation; there are no hand-written ones. Semantics of all: "load the
@@ -62,6 +64,7 @@
  *   eng_count(EV)                          one event of metrics/events.def (nothing in the bare build)
  *   eng_heartbeat()                        "I run": for the heartbeat policy
  *   eng_doorway(op)                        op is the step whose order LL_FIFO promises
+ *   eng_mark_entered()                     in clients: this thread has been let in
  *   eng_sync_point("name")                 place at which a script can hold a thread
  *
  * Every operation carries its site (struct eng_site: file, line, function, expression), which costs
@@ -98,6 +101,8 @@
         static const struct eng_site site_ = {__FILE__, __func__, expression, __LINE__};           \
         &site_;                                                                                    \
     })
+
+#define eng_init(f, v) ((void)((f)->raw = (v)))
 
 #ifdef ENG_VIRTUAL
 #include "engine/virtual_ops.h"

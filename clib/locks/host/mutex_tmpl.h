@@ -24,7 +24,7 @@ LL_TEMPLATE int host_mutex_init(struct host_mutex *l, int type)
     return -err;
 }
 
-static void fini(void *lock)
+LL_TEMPLATE void fini(void *lock)
 {
     struct host_mutex *l = lock;
 
@@ -32,7 +32,7 @@ static void fini(void *lock)
 }
 
 /* Results are not looked at: a mutex of these types that is used in order reports no error. */
-static void acquire(void *lock, void *node)
+LL_TEMPLATE void acquire(void *lock, void *node)
 {
     struct host_mutex *l = lock;
 
@@ -40,7 +40,7 @@ static void acquire(void *lock, void *node)
     pthread_mutex_lock(&l->mutex);
 }
 
-static bool try_acquire(void *lock, void *node)
+LL_TEMPLATE bool try_acquire(void *lock, void *node)
 {
     struct host_mutex *l = lock;
 
@@ -51,7 +51,7 @@ static bool try_acquire(void *lock, void *node)
     return false;
 }
 
-static void release(void *lock, void *node)
+LL_TEMPLATE void release(void *lock, void *node)
 {
     struct host_mutex *l = lock;
 

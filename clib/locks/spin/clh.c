@@ -40,7 +40,7 @@ static int init(void *lock, const struct ll_topology *topo)
     struct clh *l = lock;
 
     LL_UNUSED(topo);
-    eng_store_rlx(&l->tail, &l->first);
+    eng_init(&l->tail, &l->first);
     return 0;
 }
 
@@ -49,7 +49,7 @@ static void node_init(void *lock, void *node)
     struct clh_node *n = node;
 
     LL_UNUSED(lock);
-    eng_write(&n->mine, &n->cell);
+    eng_init(&n->mine, &n->cell);
 }
 
 static void acquire(void *lock, void *node)

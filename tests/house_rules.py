@@ -24,9 +24,17 @@ LIBC = (
     *("sched.h", "signal.h", "strings.h", "unistd.h", "sys/mman.h", "sys/random.h", "sys/stat.h"),
     *("sys/resource.h", "sys/time.h", "sys/types.h", "sys/uio.h", "sys/utsname.h"),
 )
+PUBLIC = ("locklab.h", "include/locklab.h")  # both find it; -I differs
 NETWORK = (
     *("arpa/inet.h", "netdb.h", "netinet/in.h", "netinet/tcp.h"),
-    *("sys/epoll.h", "sys/eventfd.h", "sys/ioctl.h", "sys/socket.h", "sys/timerfd.h", "sys/un.h"),
+    *(
+        "sys/epoll.h",
+        "sys/eventfd.h",
+        "sys/ioctl.h",
+        "sys/socket.h",
+        "sys/syscall.h",
+        "sys/timerfd.h",
+    ),
 )
 PERF = ("linux/perf_event.h", "perfmon/*.h", "pthread.h", "sys/ioctl.h", "sys/syscall.h")
 
@@ -73,11 +81,9 @@ LAYERS = {
         + ("metrics/*", "validate/*"),
         system=(*LIBC, "pthread.h"),
     ),
-    "pybind": Layer(
-        project=("locklab.h",), system=(*LIBC, "Python.h", "structmember.h", "datetime.h")
-    ),
+    "pybind": Layer(project=PUBLIC, system=(*LIBC, "Python.h", "structmember.h", "datetime.h")),
     "dashboard": Layer(
-        project=("locklab.h",), system=(*LIBC, *NETWORK, "pthread.h", "microhttpd.h", "jansson.h")
+        project=PUBLIC, system=(*LIBC, *NETWORK, "pthread.h", "microhttpd.h", "jansson.h")
     ),
 }
 # Where these are used outside clib/engine/ a lock would no longer run on every engine.

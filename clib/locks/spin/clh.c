@@ -13,6 +13,7 @@
  *          cache coherent multiprocessors, IPPS 1994, doi:10.1109/IPPS.1994.288305.
  * Differs  A node is two lines: the cell that it brought into the game, which may be anybody's by
  *          now, and the owner's private pointers, which would otherwise disturb who spins there.
+ *          They change in acquire, so that release is one load and one store.
  *          No try_acquire: between seeing the last cell cleared and swapping the tail, that cell can
  *          be taken over and queued again at the same address (ABA), and once swapped in there is no
  *          way back. A version beside the pointer would mend it, and would be another lock.
@@ -26,8 +27,8 @@ struct clh_cell {
 struct clh_node {
     struct clh_cell cell; /* lives as long as the lock, whoever owns it */
     /* private to the node's thread */
-    LL_OWN_LINE eng_plain(struct clh_cell *) mine; /* the cell that it owns now */
-    eng_plain(struct clh_cell *) prev;             /* the one that it waited for: its next */
+    LL_OWN_LINE eng_plain(struct clh_cell *) spare; /* the cell for its next acquire */
+    eng_plain(struct clh_cell *) used;              /* the one in the queue, to be cleared */
 };
 
 struct clh {
@@ -49,32 +50,31 @@ static void node_init(void *lock, void *node)
     struct clh_node *n = node;
 
     LL_UNUSED(lock);
-    eng_init(&n->mine, &n->cell);
+    eng_init(&n->spare, &n->cell);
 }
 
 static void acquire(void *lock, void *node)
 {
     struct clh *l = lock;
     struct clh_node *n = node;
-    struct clh_cell *mine = eng_read(&n->mine), *prev;
+    struct clh_cell *cell = eng_read(&n->spare), *prev;
 
-    eng_store_rlx(&mine->busy, 1);
+    eng_store_rlx(&cell->busy, 1);
     /* rel: whoever finds the cell finds it marked; acq: the same of the one before */
-    prev = eng_doorway(eng_xchg_ar(&l->tail, mine));
-    eng_write(&n->prev, prev);
+    prev = eng_doorway(eng_xchg_ar(&l->tail, cell));
+    eng_write(&n->used, cell);
+    eng_write(&n->spare, prev);       /* ours once it is cleared: nobody else looks at it */
     eng_await_eq_acq(&prev->busy, 0); /* remote: prev->busy; pairs with release */
 }
 
 static void release(void *lock, void *node)
 {
     struct clh_node *n = node;
-    struct clh_cell *mine = eng_read(&n->mine);
+    struct clh_cell *cell = eng_read(&n->used);
 
     LL_UNUSED(lock);
-    /* nobody reads the predecessor's cell any more: it is ours for the next round */
-    eng_write(&n->mine, eng_read(&n->prev));
-    eng_store_rel(&mine->busy,
-                  0); /* pairs with acquire; from here on the cell is the successor's */
+    /* pairs with acquire; from here on the cell is the successor's */
+    eng_store_rel(&cell->busy, 0);
 }
 
 static const struct ll_field lock_fields[] = {
@@ -85,8 +85,8 @@ static const struct ll_field lock_fields[] = {
 
 static const struct ll_field node_fields[] = {
     LL_FIELD(struct clh_node, cell),
-    LL_FIELD(struct clh_node, mine),
-    LL_FIELD(struct clh_node, prev),
+    LL_FIELD(struct clh_node, spare),
+    LL_FIELD(struct clh_node, used),
     LL_FIELD_END,
 };
 

@@ -63,7 +63,7 @@ lib: $(LIB)
 # the descriptor of the once-compiled part is that of the native build
 $(BUILD)/core/%.o: clib/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	@$(CC) $(CFLAGS_ALL) $(if $(findstring engine/virtual,$<),$(FLAGS_virtual),$(FLAGS_native)) \
+	@$(CC) $(CFLAGS_ALL) $(if $(findstring /virtual,$<),$(FLAGS_virtual),$(FLAGS_native)) \
 	  -DLL_CFLAGS='"$(filter-out -I% -D% -W%,$(CFLAGS_ALL))"' -MMD -MP -c $< -o $@
 
 # changes when the compiler or a flag changes, so that nothing stale is linked

@@ -17,14 +17,14 @@ struct ll_client {                   /* one execution; the caller zeroes and fil
     void *node[LL_CLIENT_MAX_THREADS];
     /* what the clients keep: fields that the lock must protect */
     LL_OWN_LINE eng_plain(uint64_t) first;
-    eng_plain(uint64_t) second;      /* equal to `first` whenever nobody is inside */
+    eng_plain(uint64_t) second; /* equal to `first` whenever nobody is inside */
     LL_OWN_LINE uint64_t entered[LL_CLIENT_MAX_THREADS]; /* written by its thread alone */
     uint64_t torn[LL_CLIENT_MAX_THREADS];                /* first and second were seen to differ */
 };
 
 struct ll_client_desc {
     const char *name, *summary;
-    enum ll_kind kind;               /* the least that the lock must offer */
+    enum ll_kind kind; /* the least that the lock must offer */
     bool needs_try;
     void (*body)(struct ll_client *c, uint32_t thread);
     const char *(*verdict)(const struct ll_client *c); /* NULL: right; else what is wrong */

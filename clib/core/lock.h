@@ -31,26 +31,38 @@ struct ll_shared_ops {
 
 struct ll_lock_desc {
     const char *name, *family;
-    const char *summary;                     /* one line for catalogues */
-    const char *origin;                      /* doi or URL; the story is in the file's top comment */
+    const char *summary; /* one line for catalogues */
+    const char *origin;  /* doi or URL; the story is in the file's top comment */
     enum ll_kind kind;
-    uint32_t lock_size, node_size;           /* bytes; node_size 0: no node */
-    uint32_t claims;                         /* enum ll_claim */
+    uint32_t lock_size, node_size;                           /* bytes; node_size 0: no node */
+    uint32_t claims;                                         /* enum ll_claim */
     int (*init)(void *lock, const struct ll_topology *topo); /* optional: 0 or -errno; NULL means
                                                 zeroed memory + parameters is a free lock */
-    void (*fini)(void *lock);                /* optional: for what init took */
-    void (*node_init)(void *lock, void *node); /* optional */
+    void (*fini)(void *lock);                                /* optional: for what init took */
+    void (*node_init)(void *lock, void *node);               /* optional */
     struct ll_exclusive_ops ops;
-    struct ll_shared_ops shared;             /* LL_KIND_SHARED only */
+    struct ll_shared_ops shared;                      /* LL_KIND_SHARED only */
     const struct ll_field *lock_fields, *node_fields; /* ascending, no overlap, end-marked */
-    const struct ll_param *params;           /* optional, end-marked */
-    const struct ll_expect *expect;          /* optional: default is none-found on every client */
+    const struct ll_param *params;                    /* optional, end-marked */
+    const struct ll_expect *expect; /* optional: default is none-found on every client */
 };
 
 /* One descriptor per engine build: ll_lock_spin_mcs_native, _bare, _probed, _virtual. */
 #define LL_LOCK(symbol) const struct ll_lock_desc LL_BUILD_SYMBOL(ll_lock_##symbol)
 
-#define LL_FIELD(type, member) {#member, offsetof(type, member), sizeof(((type *)0)->member)}
-#define LL_FIELD_END {NULL, 0, 0}
-#define LL_PARAM_END {.name = NULL}
-#define LL_EXPECT_END {NULL, NULL}
+#define LL_FIELD(type, member)                                                                     \
+    {                                                                                              \
+#member, offsetof(type, member), sizeof(((type *)0)->member)                               \
+    }
+#define LL_FIELD_END                                                                               \
+    {                                                                                              \
+        NULL, 0, 0                                                                                 \
+    }
+#define LL_PARAM_END                                                                               \
+    {                                                                                              \
+        .name = NULL                                                                               \
+    }
+#define LL_EXPECT_END                                                                              \
+    {                                                                                              \
+        NULL, NULL                                                                                 \
+    }

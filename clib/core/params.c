@@ -51,7 +51,8 @@ static int parse_enum(const struct ll_param *p, const char *text, double *value,
 static int parse_bool(const struct ll_param *p, const char *text, double *value,
                       struct ll_error *err)
 {
-    static const char *const words[][2] = {{"0", "1"}, {"false", "true"}, {"no", "yes"}, {"off", "on"}};
+    static const char *const words[][2] = {
+        {"0", "1"}, {"false", "true"}, {"no", "yes"}, {"off", "on"}};
 
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         for (unsigned v = 0; v < 2; v++)
@@ -73,8 +74,8 @@ static int parse_number(const struct ll_param *p, const char *text, double *valu
     if (p->type == LL_PARAM_UINT && *value != floor(*value))
         return ll_fail(err, -EINVAL, p->name, "%s=%.40s is not a whole number", p->name, text);
     if (*value < p->min || *value > p->max)
-        return ll_fail(err, -ERANGE, p->name, "%s=%.40s is outside %.10g to %.10g%s%s", p->name, text,
-                       p->min, p->max, p->unit ? " " : "", p->unit ? p->unit : "");
+        return ll_fail(err, -ERANGE, p->name, "%s=%.40s is outside %.10g to %.10g%s%s", p->name,
+                       text, p->min, p->max, p->unit ? " " : "", p->unit ? p->unit : "");
     return 0;
 }
 
@@ -130,7 +131,7 @@ int ll_params_apply(const struct ll_setting *settings, size_t n, const struct ll
         const char *bare = name + (only_lock ? 5 : only_workload ? 9 : 0);
         const struct ll_param *in_lock = only_workload ? NULL : find(lock_params, bare);
         const struct ll_param *in_workload = only_lock ? NULL : find(workload_params, bare);
-        double value;
+        double value = 0;
         int ret;
 
         if (in_lock && in_workload)

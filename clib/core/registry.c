@@ -15,8 +15,8 @@
     extern const struct ll_##kind##_desc ll_##kind##_##symbol##_probed __attribute__((weak));      \
     extern const struct ll_##kind##_desc ll_##kind##_##symbol##_virtual __attribute__((weak));
 #define ROW(kind, symbol)                                                                          \
-    {&ll_##kind##_##symbol##_native, &ll_##kind##_##symbol##_bare,                                 \
-     &ll_##kind##_##symbol##_probed, &ll_##kind##_##symbol##_virtual},
+    {&ll_##kind##_##symbol##_native, &ll_##kind##_##symbol##_bare, &ll_##kind##_##symbol##_probed, \
+     &ll_##kind##_##symbol##_virtual},
 
 #define LL_LOCK_ENTRY(symbol) DECLARE(lock, symbol)
 #include "locks/locks.def"

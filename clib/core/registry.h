@@ -6,9 +6,16 @@
 #include "core/lock.h"
 #include "core/workload.h"
 
-enum ll_variant { LL_VARIANT_NATIVE, LL_VARIANT_BARE, LL_VARIANT_PROBED, LL_VARIANT_VIRTUAL, LL_VARIANTS };
+enum ll_variant {
+    LL_VARIANT_NATIVE,
+    LL_VARIANT_BARE,
+    LL_VARIANT_PROBED,
+    LL_VARIANT_VIRTUAL,
+    LL_VARIANTS
+};
 
-/* NULL if there is no such id or this build lacks it (host/ck-* without libck, host/* virtual). */
+/* NULL if there is no such id or this build lacks it (host/ck-mcs without libck, any
+ * host lock in the virtual build). */
 const struct ll_lock_desc *ll_lock_find(const char *id, enum ll_variant variant);
 const struct ll_workload_desc *ll_workload_find(const char *id, enum ll_variant variant);
 const struct ll_client_desc *ll_client_find(const char *id, enum ll_variant variant);

@@ -13,16 +13,18 @@
 struct wl_thread; /* one worker as its workload sees it; each engine's run defines it */
 
 struct ll_workload_desc {
-    const char *name;              /* the id */
+    const char *name; /* the id */
     const char *summary, *origin;
     const struct ll_param *params; /* offsets into the state below; optional, end-marked */
-    uint32_t state_size;           /* bytes shared by the threads of a run; zeroed, 128-byte aligned,
+    uint32_t state_size; /* bytes shared by the threads of a run; zeroed, 128-byte aligned,
                                       then the parameters are set */
-    uint32_t locks;                /* lock instances of a run; 0 means 1 */
+    uint32_t locks;      /* lock instances of a run; 0 means 1 */
     /* 0, or -EINVAL and a sentence if the parameters fit neither each other nor the lock; optional */
     int (*check)(const void *state, enum ll_kind kind, struct ll_error *err);
-    uint32_t (*data_lines)(const void *state); /* shared 128-byte blocks that run() writes; optional */
-    void (*run)(struct wl_thread *t, void *state, void *data); /* data: data_lines() blocks, zeroed */
+    uint32_t (*data_lines)(
+        const void *state); /* shared 128-byte blocks that run() writes; optional */
+    void (*run)(struct wl_thread *t, void *state,
+                void *data);                   /* data: data_lines() blocks, zeroed */
     bool (*checks_overlap)(const void *state); /* does run() look for overlap? NULL: never */
     bool (*uses_shared)(const void *state);    /* does run() acquire in shared mode? NULL: never */
 };
@@ -44,4 +46,4 @@ void wl_acquire(struct wl_thread *t, uint32_t lock);
 void wl_release(struct wl_thread *t, uint32_t lock);
 void wl_acquire_shared(struct wl_thread *t, uint32_t lock);
 void wl_release_shared(struct wl_thread *t, uint32_t lock);
-void wl_overlap(struct wl_thread *t);         /* the section met somebody else inside */
+void wl_overlap(struct wl_thread *t); /* the section met somebody else inside */

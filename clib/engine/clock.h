@@ -13,9 +13,9 @@
 #include "core/types.h"
 
 struct eng_clock {
-    uint64_t mult;      /* ns = ticks * mult >> 32, ticks counted from `base` */
+    uint64_t mult; /* ns = ticks * mult >> 32, ticks counted from `base` */
     uint64_t base;
-    bool counter;       /* ticks are the CPU's counter, not clock_gettime */
+    bool counter; /* ticks are the CPU's counter, not clock_gettime */
     bool ready;
 };
 extern struct eng_clock eng_clock;

@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/rng.h"
 #include "engine/engine.h"
+#include "engine/own.h"
 
 __thread struct eng_thread *eng_native_self;
 
@@ -44,17 +45,22 @@ struct eng_thread *eng_native_attach(uint32_t index, uint64_t seed)
     return t;
 }
 
+void eng_native_recycle(struct eng_thread *t)
+{
+    eng_own_set32(&t->on_cpu, 0);
+    pthread_mutex_lock(&pool_mutex);
+    t->next_free = pool_free;
+    pool_free = t;
+    pthread_mutex_unlock(&pool_mutex);
+}
+
 void eng_native_detach(void)
 {
     struct eng_thread *t = eng_native_self;
 
     LL_ASSERT(t);
     eng_native_self = NULL;
-    __atomic_store_n(&t->on_cpu, 0, __ATOMIC_RELAXED);
-    pthread_mutex_lock(&pool_mutex);
-    t->next_free = pool_free;
-    pool_free = t;
-    pthread_mutex_unlock(&pool_mutex);
+    eng_native_recycle(t);
 }
 
 /* ---- waiting ---- */
@@ -78,7 +84,7 @@ void eng_native_abort(struct eng_thread *t)
 
 static void note_wait(struct eng_thread *self, const void *addr, const struct eng_site *site)
 {
-    self->wait_addr = addr;
+    __atomic_store_n(&self->wait_addr, addr, __ATOMIC_RELAXED);
     __atomic_store_n(&self->wait_site, site, __ATOMIC_RELEASE); /* the watchdog reads it first */
 }
 
@@ -99,20 +105,44 @@ void eng_native_yield(const struct eng_site *site)
     unwind_if_asked(self);
 }
 
+/* Acquire, asked for or not: nothing beside the pause, and TSan does not understand fences. */
 static uint64_t load_term(const struct eng_term *t)
 {
-    uint64_t v = 0;
-
     switch (t->width) {
-    case 1: v = __atomic_load_n((const uint8_t *)t->addr, __ATOMIC_RELAXED); break;
-    case 2: v = __atomic_load_n((const uint16_t *)t->addr, __ATOMIC_RELAXED); break;
-    case 4: v = __atomic_load_n((const uint32_t *)t->addr, __ATOMIC_RELAXED); break;
-    case 8: v = __atomic_load_n((const uint64_t *)t->addr, __ATOMIC_RELAXED); break;
-    default: LL_ASSERT(0);
+    case 1: return __atomic_load_n((const uint8_t *)t->addr, __ATOMIC_ACQUIRE);
+    case 2: return __atomic_load_n((const uint16_t *)t->addr, __ATOMIC_ACQUIRE);
+    case 4: return __atomic_load_n((const uint32_t *)t->addr, __ATOMIC_ACQUIRE);
+    case 8: return __atomic_load_n((const uint64_t *)t->addr, __ATOMIC_ACQUIRE);
+    default: LL_ASSERT(0); return 0;
     }
-    if (t->acquire)
-        __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    return v;
+}
+
+static void turns_done(struct eng_thread *self, unsigned turn)
+{
+    if (turn >= ENG_POLL_TURNS) {
+        __atomic_store_n(&self->wait_site, NULL, __ATOMIC_RELAXED);
+        self->events[LL_EV_await_long]++;
+    }
+}
+
+uint64_t eng_native_await(const void *addr, unsigned width, enum eng_test test, uint64_t mask,
+                          uint64_t want, const struct eng_site *site)
+{
+    const struct eng_term term = {.addr = addr,
+                                  .operand = want,
+                                  .mask = mask,
+                                  .width = (uint8_t)width,
+                                  .test = (uint8_t)test};
+    unsigned turn = 0;
+    uint64_t seen;
+
+    do {
+        eng_native_turn(&turn, addr, site);
+        eng_native_probe(addr, width, site);
+        seen = load_term(&term);
+    } while (!eng_term_holds(&term, seen));
+    turns_done(eng_native_self, turn);
+    return seen;
 }
 
 /* 0, or the reason to give up after `round` rounds, asked in the documented order. */
@@ -154,10 +184,7 @@ int eng_native_await_any(const struct eng_term *terms, unsigned n, const struct 
         eng_native_turn(&turn, terms[0].addr, site);
     }
 out:
-    if (turn >= ENG_POLL_TURNS) {
-        self->wait_site = NULL;
-        self->events[LL_EV_await_long]++;
-    }
+    turns_done(self, turn);
     return result;
 }
 
@@ -203,7 +230,6 @@ enum eng_park_result eng_native_park(uint64_t deadline_ns, const struct eng_site
     } while (!take_permit(self, 0, 2, __ATOMIC_RELAXED));
     self->events[LL_EV_parks]++;
     note_wait(self, NULL, site);
-    self->parked = true;
     __atomic_store_n(&self->on_cpu, 0, __ATOMIC_RELAXED);
     while (__atomic_load_n(&self->permit, __ATOMIC_RELAXED) == 2) {
         if (!next_nap(deadline_ns, &nap)) {
@@ -218,7 +244,6 @@ enum eng_park_result eng_native_park(uint64_t deadline_ns, const struct eng_site
     if (__atomic_exchange_n(&self->permit, 0, __ATOMIC_ACQUIRE) == 1)
         result = ENG_WOKEN;
     __atomic_store_n(&self->on_cpu, 1, __ATOMIC_RELAXED);
-    self->parked = false;
     self->wait_site = NULL;
     stamp = __atomic_exchange_n(&self->unparked_ticks, 0, __ATOMIC_RELAXED);
     if (stamp && result == ENG_WOKEN && self->on_wake)

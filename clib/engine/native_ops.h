@@ -12,6 +12,9 @@
 #ifdef ENG_PROBED
 /* Before each access to a shared word: once every N the hook may time the word's line. */
 #define ENG_PROBE(w, site) eng_native_probe(&(w)->raw, sizeof((w)->raw), site)
+#else
+#define ENG_PROBE(w, site) ((void)0)
+#endif
 LL_TEMPLATE void eng_native_probe(const void *addr, unsigned width, const struct eng_site *site)
 {
     struct eng_thread *self = eng_native_self;
@@ -19,13 +22,13 @@ LL_TEMPLATE void eng_native_probe(const void *addr, unsigned width, const struct
     if (LL_UNLIKELY(self->probe_every && --self->probe_left == 0))
         eng_native_probe_hit(self, addr, width, site);
 }
-#else
-#define ENG_PROBE(w, site) ((void)0)
-#endif
 
+/* Does this build count and time? The run's worker asks, too. */
 #ifdef ENG_BARE
+#define ENG_MEASURES 0
 #define eng_count(ev) ((void)0)
 #else
+#define ENG_MEASURES 1
 #define eng_count(ev) ((void)eng_native_self->events[ev]++)
 #endif
 
@@ -79,14 +82,10 @@ LL_TEMPLATE void eng_native_probe(const void *addr, unsigned width, const struct
 #define ENG_AWAIT(w, test, m, v, order)                                                            \
     __extension__({                                                                                \
         __typeof__((w)->raw) want_ = (v), seen_ = ENG_LOAD(w, order);                              \
-        if (!ENG_NATIVE_HOLDS_##test(seen_, m, want_)) {                                           \
-            unsigned turn_ = 0;                                                                    \
+        if (LL_UNLIKELY(!ENG_NATIVE_HOLDS_##test(seen_, m, want_))) {                              \
             eng_count(LL_EV_await_blocked);                                                        \
-            do {                                                                                   \
-                eng_native_turn(&turn_, &(w)->raw, ENG_SITE(#w));                                  \
-                seen_ = ENG_LOAD(w, order);                                                        \
-            } while (!ENG_NATIVE_HOLDS_##test(seen_, m, want_));                                   \
-            eng_native_turns_done(turn_);                                                          \
+            seen_ = (__typeof__(seen_))(uintptr_t)eng_native_await(                                \
+                &(w)->raw, sizeof((w)->raw), test, m, ENG_BITS(w, want_), ENG_SITE(#w));           \
         }                                                                                          \
         seen_;                                                                                     \
     })
@@ -100,14 +99,6 @@ LL_TEMPLATE void eng_native_turn(unsigned *turn, const void *addr, const struct 
     eng_native_pause();
     if (LL_UNLIKELY((++*turn & (ENG_POLL_TURNS - 1)) == 0))
         eng_native_poll(addr, site);
-}
-
-LL_TEMPLATE void eng_native_turns_done(unsigned turn)
-{
-    if (LL_UNLIKELY(turn >= ENG_POLL_TURNS)) {
-        eng_native_self->wait_site = NULL;
-        eng_count(LL_EV_await_long);
-    }
 }
 
 #define eng_relax() eng_native_relax(ENG_SITE("relax"))
@@ -146,4 +137,5 @@ LL_TEMPLATE uint32_t eng_native_backoff(uint32_t n, uint32_t max, const struct e
 #define eng_heartbeat()                                                                            \
     __atomic_store_n(&eng_native_self->heartbeat, eng_native_now(), __ATOMIC_RELAXED)
 #define eng_doorway(op) (op)
+#define eng_mark_entered() ((void)0)
 #define eng_sync_point(name) ((void)0)

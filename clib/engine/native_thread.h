@@ -24,19 +24,18 @@ struct eng_thread {
     uint64_t unparked_ticks;     /* stamp of the last unpark, for the wake latency */
     /* line 1: written by the thread, read by others who ask whether it runs */
     LL_OWN_LINE uint32_t on_cpu;
-    uint64_t heartbeat;          /* eng_now() of the last sign of life */
+    uint64_t heartbeat; /* eng_now() of the last sign of life */
     /* own lines */
     LL_OWN_LINE uint64_t events[LL_EVENT_COUNT];
     uint64_t random_state;
     unsigned relax_turns;
     uint32_t index, cpu, node, irq_off;
-    uint32_t generation;         /* counts reuse of this descriptor */
+    uint32_t generation; /* counts reuse of this descriptor */
     enum eng_owner_policy owner_policy;
     uint64_t heartbeat_max_ns;
     /* who waits where: written after a long wait only, read by the watchdog */
     const struct eng_site *wait_site;
     const void *wait_addr;
-    bool parked;
     /* hooks of the owner of this thread; NULL: none */
     void (*on_wake)(struct eng_thread *self, uint64_t latency_ns);
     bool (*on_poll)(struct eng_thread *self); /* true: unwind now */
@@ -45,7 +44,7 @@ struct eng_thread {
                      const struct eng_site *site);
     void *owner_data;
     uint32_t irq_pending, probe_every, probe_left;
-    bool can_unwind;             /* `unwind` is set: aborts may jump there */
+    bool can_unwind; /* `unwind` is set: aborts may jump there */
     jmp_buf unwind;
     struct eng_thread *next_free;
 };
@@ -54,14 +53,32 @@ extern __thread struct eng_thread *eng_native_self __attribute__((tls_model("ini
 
 /* Takes a descriptor for the calling thread and makes it eng_self(); NULL if out of memory. */
 struct eng_thread *eng_native_attach(uint32_t index, uint64_t seed);
-/* Gives it back to the pool. */
+/* Gives the calling thread's descriptor back to the pool. */
 void eng_native_detach(void);
+/* Gives back the descriptor of a thread that has ended and let go of it (eng_native_self = NULL). */
+void eng_native_recycle(struct eng_thread *t);
 /* Asks `t` to unwind at its next poll and wakes it if it is parked. */
 void eng_native_abort(struct eng_thread *t);
+
+/* Where `t` has been waiting for long, or NULL; read this before wait_addr. */
+LL_TEMPLATE const struct eng_site *eng_native_wait_site(const struct eng_thread *t)
+{
+    return __atomic_load_n(&t->wait_site, __ATOMIC_ACQUIRE);
+}
+
+LL_TEMPLATE const void *eng_native_wait_addr(const struct eng_thread *t)
+{
+    return __atomic_load_n(&t->wait_addr, __ATOMIC_RELAXED);
+}
 
 /* Out-of-line parts of the shim. */
 void eng_native_poll(const void *addr, const struct eng_site *site);
 void eng_native_yield(const struct eng_site *site);
+/* The rest of an await whose condition did not hold at the first look; the value that met it. Cold,
+ * so that the code in front of it keeps its registers where a call would lose them. */
+__attribute__((cold)) uint64_t eng_native_await(const void *addr, unsigned width,
+                                                enum eng_test test, uint64_t mask, uint64_t want,
+                                                const struct eng_site *site);
 int eng_native_await_any(const struct eng_term *terms, unsigned n, const struct eng_giveup *giveup,
                          const struct eng_site *site);
 enum eng_park_result eng_native_park(uint64_t deadline_ns, const struct eng_site *site);

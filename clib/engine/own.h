@@ -60,3 +60,7 @@ LL_TEMPLATE uint32_t eng_shared_add32(uint32_t *p, uint32_t n)
 {
     return __atomic_fetch_add(p, n, __ATOMIC_ACQ_REL);
 }
+LL_TEMPLATE uint64_t eng_shared_add64(uint64_t *p, uint64_t n)
+{
+    return __atomic_fetch_add(p, n, __ATOMIC_ACQ_REL);
+}

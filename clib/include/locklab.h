@@ -22,7 +22,7 @@ extern "C" {
 #define LL_ABI 1u            /* `version` of every struct below */
 #define LL_MAX_THREADS 1024u /* threads of one run */
 #define LL_MAX_REPEATS 1000u
-#define LL_MAX_PERF 32u      /* perf events of one run */
+#define LL_MAX_PERF 32u /* perf events of one run */
 
 struct ll_error {
     char field[48]; /* the option or parameter at fault, "" if none */
@@ -33,45 +33,45 @@ struct ll_error {
 
 enum ll_kind { LL_KIND_EXCLUSIVE, LL_KIND_SHARED, LL_KIND_COUNT };
 
-enum ll_claim {              /* promises that tests and the checker verify */
-    LL_FIFO = 1u << 0,       /* entered in the order of the operation marked as doorway */
-    LL_STARVATION_FREE = 1u << 1,
-    LL_PARKS = 1u << 2,      /* waiters may sleep */
-    LL_QUEUES = 1u << 3,     /* each waiter waits on its own word */
-    LL_BROKEN = 1u << 4,     /* does not exclude, on purpose: overlap is expected */
+enum ll_claim {                    /* promises that tests and the checker verify */
+                LL_FIFO = 1u << 0, /* entered in the order of the operation marked as doorway */
+                LL_STARVATION_FREE = 1u << 1,
+                LL_PARKS = 1u << 2,  /* waiters may sleep */
+                LL_QUEUES = 1u << 3, /* each waiter waits on its own word */
+                LL_BROKEN = 1u << 4, /* does not exclude, on purpose: overlap is expected */
 };
 
 enum ll_engine { LL_ENGINE_NATIVE = 1u << 0, LL_ENGINE_SIM = 1u << 1, LL_ENGINE_CHECK = 1u << 2 };
 
-struct ll_field {            /* a word of a lock or node, for attribution; tables end with name NULL */
+struct ll_field { /* a word of a lock or node, for attribution; tables end with name NULL */
     const char *name;
     uint16_t offset, size;
 };
 
 enum ll_param_type { LL_PARAM_UINT, LL_PARAM_BOOL, LL_PARAM_ENUM, LL_PARAM_REAL };
 
-struct ll_param {            /* a run-time parameter; tables end with name NULL */
+struct ll_param { /* a run-time parameter; tables end with name NULL */
     const char *name, *unit, *help;
     enum ll_param_type type;
-    uint16_t offset;         /* of a uint32_t (UINT, BOOL, ENUM) or a double (REAL) in the lock or state */
-    double def, min, max;    /* inclusive range; ENUM: 0 .. number of names - 1 */
-    double check;            /* value under the model checker; 0 means def */
+    uint16_t offset; /* of a uint32_t (UINT, BOOL, ENUM) or a double (REAL) in the lock or state */
+    double def, min, max;     /* inclusive range; ENUM: 0 .. number of names - 1 */
+    double check;             /* value under the model checker; 0 means def */
     const char *const *names; /* ENUM only, end-marked by NULL */
 };
 
-struct ll_expect {           /* verdict the checker must give on a client; tables end with NULL */
+struct ll_expect { /* verdict the checker must give on a client; tables end with NULL */
     const char *client, *verdict;
 };
 
 struct ll_lock_info {
     uint32_t size, version;
-    const char *id;          /* "spin/mcs" */
+    const char *id; /* "spin/mcs" */
     const char *name, *family, *summary, *origin;
     enum ll_kind kind;
-    uint32_t claims;         /* enum ll_claim */
-    uint32_t engines;        /* enum ll_engine */
-    uint32_t lock_size, node_size; /* bytes */
-    bool has_try;            /* offers try_acquire */
+    uint32_t claims;                                  /* enum ll_claim */
+    uint32_t engines;                                 /* enum ll_engine */
+    uint32_t lock_size, node_size;                    /* bytes */
+    bool has_try;                                     /* offers try_acquire */
     const struct ll_field *lock_fields, *node_fields; /* never NULL */
     const struct ll_param *params;                    /* never NULL */
     const struct ll_expect *expect;                   /* never NULL */
@@ -83,7 +83,7 @@ struct ll_workload_info {
     const struct ll_param *params; /* never NULL */
 };
 
-struct ll_event_info {       /* one counter of events.def */
+struct ll_event_info { /* one counter of events.def */
     const char *name, *unit, *help;
 };
 
@@ -100,8 +100,9 @@ LL_API const char *ll_build_info(void);
 
 /* ---------------------------------------------------------------- host */
 
-struct ll_cpu {              /* a CPU that this process may use */
-    uint32_t os_index, core, package, node, l3; /* logical indices but for os_index; l3: cache group */
+struct ll_cpu { /* a CPU that this process may use */
+    uint32_t os_index, core, package, node,
+        l3; /* logical indices but for os_index; l3: cache group */
 };
 
 /* Fills at most `max` CPUs in topology order and returns how many there are, or -errno. */
@@ -113,10 +114,10 @@ LL_API int ll_place(const char *place, uint32_t threads, uint32_t *cpus, struct 
 
 struct ll_clock_info {
     uint32_t size, version;
-    const char *source;      /* "tsc", "cntvct" or "clock_gettime" */
+    const char *source; /* "tsc", "cntvct" or "clock_gettime" */
     double ticks_per_s;
-    uint64_t step_ns;        /* smallest step seen between two different readings, in ns */
-    double read_cost_ns;     /* one reading, mean */
+    uint64_t step_ns;    /* smallest step seen between two different readings, in ns */
+    double read_cost_ns; /* one reading, mean */
 };
 /* Calibrates once per process (about 50 ms the first time). */
 LL_API void ll_clock(struct ll_clock_info *out);
@@ -126,14 +127,14 @@ LL_API int ll_regime(uint32_t cpu_a, uint32_t cpu_b, double *round_trip_ns);
 /* 0 if the kernel's rseq area can tell this thread that it was preempted, else -errno. */
 LL_API int ll_rseq_selftest(void);
 
-struct ll_perf_probe {       /* what counting one event would do on this host */
+struct ll_perf_probe { /* what counting one event would do on this host */
     uint32_t size, version;
-    uint32_t type;           /* perf_event_attr.type and .config as encoded */
+    uint32_t type; /* perf_event_attr.type and .config as encoded */
     uint64_t config;
-    const char *source;      /* "pmu", "perf-sw" or "rusage" */
-    const char *unit;        /* "events" or "ns" */
-    int err;                 /* 0, or the -errno of opening it now for the calling thread */
-    char reason[256];        /* "" or the sentence that helps */
+    const char *source; /* "pmu", "perf-sw" or "rusage" */
+    const char *unit;   /* "events" or "ns" */
+    int err;            /* 0, or the -errno of opening it now for the calling thread */
+    char reason[256];   /* "" or the sentence that helps */
 };
 /* Encodes the user's spelling `name` (libpfm4 names; context-switches and its like) and tries to
  * open it. Returns 0 if the name is known (see out->err for whether it counts here), -ENOENT if
@@ -160,11 +161,11 @@ LL_API uint64_t ll_histogram_quantile(const struct ll_histogram *h, double q);
 
 /* ---------------------------------------------------------------- plan and run */
 
-struct ll_setting {          /* -p NAME=VALUE; NAME may be "lock.NAME" or "workload.NAME" */
+struct ll_setting { /* -p NAME=VALUE; NAME may be "lock.NAME" or "workload.NAME" */
     const char *name, *value;
 };
 
-enum ll_metrics { LL_METRICS_EVENTS, LL_METRICS_FULL };       /* full adds clock readings and logs */
+enum ll_metrics { LL_METRICS_EVENTS, LL_METRICS_FULL }; /* full adds clock readings and logs */
 enum ll_build { LL_BUILD_INSTRUMENTED, LL_BUILD_BARE, LL_BUILD_PROBED };
 enum ll_owner_run { LL_OWNER_COOP, LL_OWNER_HEARTBEAT, LL_OWNER_ALWAYS, LL_OWNER_NEVER };
 
@@ -177,10 +178,10 @@ struct ll_plan {
     enum ll_metrics metrics;
     enum ll_build build;
     enum ll_owner_run owner_run;
-    double heartbeat_s;      /* LL_OWNER_HEARTBEAT: younger than this means running */
-    double watchdog_s;       /* no acquisition by anybody for so long ends the run as hung */
-    double tick_s;           /* period of the series */
-    bool overhead;           /* afterwards, bare against instrumented in interleaved blocks */
+    double heartbeat_s; /* LL_OWNER_HEARTBEAT: younger than this means running */
+    double watchdog_s;  /* no acquisition by anybody for so long ends the run as hung */
+    double tick_s;      /* period of the series */
+    bool overhead;      /* afterwards, bare against instrumented in interleaved blocks */
     const struct ll_setting *settings;
     size_t n_settings;
     const char *const *perf; /* user's spellings */
@@ -194,11 +195,16 @@ LL_API void ll_plan_init(struct ll_plan *plan);
 LL_API int ll_plan_validate(const struct ll_plan *plan, struct ll_error *err);
 
 enum ll_phase {
-    LL_PHASE_START, LL_PHASE_WARMUP, LL_PHASE_MEASURE, LL_PHASE_DRAIN, LL_PHASE_OVERHEAD, LL_PHASE_DONE
+    LL_PHASE_START,
+    LL_PHASE_WARMUP,
+    LL_PHASE_MEASURE,
+    LL_PHASE_DRAIN,
+    LL_PHASE_OVERHEAD,
+    LL_PHASE_DONE
 };
 enum ll_status { LL_STATUS_COMPLETE, LL_STATUS_INTERRUPTED, LL_STATUS_HUNG, LL_STATUS_FAILED };
 
-struct ll_run;               /* reference-counted; all functions may be called from any thread */
+struct ll_run; /* reference-counted; all functions may be called from any thread */
 
 /* Copies the plan, starts the controller thread and returns at once. -EBUSY never: runs may
  * overlap, but then they disturb each other. */
@@ -215,7 +221,7 @@ struct ll_run_info {
     uint32_t size, version;
     const char *lock, *workload; /* live as long as the run */
     uint32_t threads, repeat;
-    const uint32_t *cpus;    /* [threads] os indices; lives as long as the run */
+    const uint32_t *cpus; /* [threads] os indices; lives as long as the run */
     double seconds;
 };
 LL_API void ll_run_info(const struct ll_run *run, struct ll_run_info *out);
@@ -227,90 +233,93 @@ struct ll_snapshot {
     enum ll_phase phase;
     uint32_t threads, repeat; /* repeat: index of the current repetition */
     double t_s;               /* since the current repetition's measured phase began; 0 before */
-    double elapsed_s, expected_s; /* of the whole run, for progress */
+    double elapsed_s, expected_s;          /* of the whole run, for progress */
     uint64_t acquisitions[LL_MAX_THREADS]; /* of the current repetition, by thread */
     uint64_t overlap;
-    struct ll_histogram wait, hold; /* over all threads and repetitions so far; empty under events */
+    struct ll_histogram wait,
+        hold; /* over all threads and repetitions so far; empty under events */
 };
 LL_API void ll_run_snapshot(struct ll_run *run, struct ll_snapshot *out);
 
 struct ll_repeat {
-    double seconds;          /* measured phase as the controller timed it */
+    double seconds; /* measured phase as the controller timed it */
     uint64_t acquisitions;
-    double regime_ns[2];     /* word round trip between the first two distinct CPUs before, after;
+    double regime_ns[2]; /* word round trip between the first two distinct CPUs before, after;
                                 NaN if there is only one CPU */
     const uint64_t *thread_acquisitions; /* [threads] */
 };
 
 struct ll_perf_value {
     const char *name, *unit, *source; /* name = the user's spelling */
-    bool counted;            /* false: reason and err say why */
-    uint64_t value;          /* scaled by enabled/running, over all threads and repetitions */
-    double running_ratio;    /* time running / time enabled */
+    bool counted;                     /* false: reason and err say why */
+    uint64_t value;       /* scaled by enabled/running, over all threads and repetitions */
+    double running_ratio; /* time running / time enabled */
     int err;
-    const char *reason;      /* "" if counted */
+    const char *reason; /* "" if counted */
 };
 
-struct ll_waiter {           /* one thread of a hung run */
+struct ll_waiter { /* one thread of a hung run */
     uint32_t thread, cpu;
-    const char *state;       /* "waiting", "parked", "holding", "thinking", "in a host lock" */
-    const char *object;      /* "lock", "node of thread 2", "" if unknown; lives as long as the run */
-    const char *field;       /* field name or "" */
-    const char *file;        /* source file of the wait, "" if unknown */
+    const char *state;  /* "waiting", "parked", "holding", "thinking", "in a host lock" */
+    const char *object; /* "lock", "node of thread 2", "" if unknown; lives as long as the run */
+    const char *field;  /* field name or "" */
+    const char *file;   /* source file of the wait, "" if unknown */
     uint32_t line;
-    double since_s;          /* how long it has waited */
+    double since_s; /* how long it has waited */
 };
 
 struct ll_result {
     uint32_t size, version;
     enum ll_status status;
-    struct ll_error failure; /* text says why if status is hung or failed */
-    uint32_t threads, repeats; /* repeats: those that ran, at least in part */
-    const struct ll_repeat *repeat;      /* [repeats] */
-    double seconds;                      /* sum over repeats */
-    const uint64_t *acquisitions;        /* [threads] over all repeats */
-    const uint64_t *shared_acquisitions; /* [threads] the part of them in shared mode */
-    const uint32_t *cpu;                 /* [threads] os index */
-    const uint64_t *wait_max_ns;         /* [threads] */
-    const uint64_t *cpu_ns;              /* [threads] CPU time in measured phases */
+    struct ll_error failure;                 /* text says why if status is hung or failed */
+    uint32_t threads, repeats;               /* repeats: those that ran, at least in part */
+    const struct ll_repeat *repeat;          /* [repeats] */
+    double seconds;                          /* sum over repeats */
+    const uint64_t *acquisitions;            /* [threads] over all repeats */
+    const uint64_t *shared_acquisitions;     /* [threads] the part of them in shared mode */
+    const uint32_t *cpu;                     /* [threads] os index */
+    const uint64_t *wait_max_ns;             /* [threads] */
+    const uint64_t *cpu_ns;                  /* [threads] CPU time in measured phases */
     const uint64_t *voluntary, *involuntary; /* [threads] context switches in measured phases */
     const struct ll_histogram *wait, *hold, *handoff, *wake; /* NULL: does not apply, see reason */
     const char *wait_reason, *hold_reason, *handoff_reason, *wake_reason; /* "" if present */
-    double handoff_sampled;              /* share of the time in which hand-offs were logged */
-    uint64_t log_dropped;                /* hand-off log windows thrown away because a log was full */
+    double handoff_sampled; /* share of the time in which hand-offs were logged */
+    uint64_t log_dropped;   /* hand-off log windows thrown away because a log was full */
     uint32_t n_cpus;
-    const uint32_t *matrix_cpus;         /* [n_cpus] */
-    const uint64_t *matrix;              /* [n_cpus][n_cpus], row = from */
-    bool overlap_checked;                /* false: the workload has no check (lines=0) */
+    const uint32_t *matrix_cpus; /* [n_cpus] */
+    const uint64_t *matrix;      /* [n_cpus][n_cpus], row = from */
+    bool overlap_checked;        /* false: the workload has no check (lines=0) */
     uint64_t overlap;
-    const uint64_t *events;              /* [ll_event_count()] */
-    bool rseq;                           /* preempted_* events are counted (rseq works here) */
+    const uint64_t *events; /* [ll_event_count()] */
+    bool rseq;              /* preempted_* events are counted (rseq works here) */
     uint32_t n_perf;
     const struct ll_perf_value *perf;
     uint32_t n_series;
-    const double *series_t_s;            /* [n_series] end of each interval, over all repeats */
-    const double *series_rate;           /* [n_series][threads] per second */
+    const double *series_t_s;  /* [n_series] end of each interval, over all repeats */
+    const double *series_rate; /* [n_series][threads] per second */
     uint32_t n_waiters;
     const struct ll_waiter *waiter;
-    uint32_t n_blocks;                   /* overhead: pairs of blocks */
+    uint32_t n_blocks;                             /* overhead: pairs of blocks */
     const double *block_bare, *block_instrumented; /* [n_blocks] acquisitions per second */
-    double drain_s;                      /* longest drain */
-    uint64_t started_ns;                 /* CLOCK_REALTIME */
+    double drain_s;                                /* longest drain */
+    uint64_t started_ns;                           /* CLOCK_REALTIME */
 };
 /* The result of a finished run (-EAGAIN before); lives as long as the run. */
 LL_API int ll_run_result(struct ll_run *run, const struct ll_result **out);
 
 /* ---------------------------------------------------------------- one lock for any thread */
 
-struct ll_lock;              /* a lock instance with a node for every thread that ever uses it */
+struct ll_lock; /* a lock instance with a node for every thread that ever uses it */
 
 LL_API int ll_lock_create(const char *id, const struct ll_setting *settings, size_t n_settings,
                           struct ll_lock **out, struct ll_error *err);
-/* Acquires. While it waits, `poll(arg)` (may be NULL) is called every 10 ms or so; if it answers
- * non-zero, or the deadline (seconds from now; negative = none) passes, the wait is abandoned:
- * a lock with try_acquire stays usable, of any other kind the instance is broken from then on.
- * 0, -ECANCELED (poll), -ETIMEDOUT, -EDEADLK (this thread holds it), -ENOTSUP (no shared mode),
- * -ENOTRECOVERABLE (broken), -ENOMEM. */
+/* Acquires. timeout_s < 0: by the lock's own acquire; while it waits, `poll(arg)` (may be NULL) is
+ * called every 10 ms or so, and if it answers non-zero the thread is torn out of its wait: the
+ * instance is broken from then on, for everybody. timeout_s >= 0: by repeated try_acquire (0: one), after
+ * which the lock stays usable. Host locks that have a try_acquire are always taken that way, since
+ * nothing can tear a thread out of them; those that have none ignore `poll`.
+ * 0, -ECANCELED (poll), -ETIMEDOUT, -EDEADLK (this thread holds it), -ENOTSUP (no shared mode, or no
+ * try_acquire for a timeout), -ENOTRECOVERABLE (broken), -ENOMEM. */
 LL_API int ll_lock_acquire(struct ll_lock *lock, bool shared, double timeout_s,
                            int (*poll)(void *arg), void *arg);
 /* 0, -EPERM (this thread does not hold it in this mode), -ENOTRECOVERABLE. */
@@ -321,28 +330,28 @@ LL_API int ll_lock_destroy(struct ll_lock *lock);
 
 /* ---------------------------------------------------------------- server (dashboard/) */
 
-struct ll_asset {            /* a file served under GET; memory stays the caller's until stop */
+struct ll_asset { /* a file served under GET; memory stays the caller's until stop */
     const char *path, *type, *etag; /* path "/app.js"; etag with its quotes */
     const void *body;
     size_t len;
-    const void *gz;          /* NULL, or the same gzip-compressed */
+    const void *gz; /* NULL, or the same gzip-compressed */
     size_t gz_len;
 };
 
 struct ll_server_options {
     uint32_t size, version;
-    const char *host;        /* numeric address or "localhost" */
-    uint16_t port;           /* 0: any */
-    const char *token;       /* NULL only on loopback */
-    double rate_hz;          /* stream events a second, 1 to 20 */
-    uint32_t max_clients;    /* connections */
+    const char *host;     /* numeric address or "localhost" */
+    uint16_t port;        /* 0: any */
+    const char *token;    /* NULL only on loopback */
+    double rate_hz;       /* stream events a second, 1 to 20 */
+    uint32_t max_clients; /* connections */
     const struct ll_asset *assets;
     size_t n_assets;
 };
 
 struct ll_server;
 
-struct ll_request {          /* an API request that the embedding program answers */
+struct ll_request { /* an API request that the embedding program answers */
     uint32_t size, version;
     uint64_t id;
     const char *method, *path, *body; /* live until answered */
@@ -352,7 +361,7 @@ struct ll_request {          /* an API request that the embedding program answer
 struct ll_server_stats {
     uint32_t size, version;
     uint64_t requests, refused, frames_sent, frames_lost, clients, clients_max;
-    uint64_t cpu_ns;         /* CPU time of the server's thread */
+    uint64_t cpu_ns; /* CPU time of the server's thread */
 };
 
 /* 0, -EINVAL, -EADDRINUSE, -EACCES, -ENOTSUP (built without libmicrohttpd). */

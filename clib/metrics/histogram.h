@@ -28,3 +28,13 @@ LL_TEMPLATE void mt_histogram_record(struct ll_histogram *h, uint64_t value)
     if (LL_UNLIKELY(value > eng_own_read(&h->max)))
         eng_own_set(&h->max, value);
 }
+
+/* Requires: the caller is the only writer of *h. */
+LL_TEMPLATE void mt_histogram_reset(struct ll_histogram *h)
+{
+    for (uint32_t i = 0; i < LL_BUCKETS; i++)
+        eng_own_set(&h->bucket[i], 0);
+    eng_own_set(&h->count, 0);
+    eng_own_set(&h->sum, 0);
+    eng_own_set(&h->max, 0);
+}

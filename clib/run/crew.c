@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: MIT */
+/* crew.c - starting, leading and ending the threads of one repetition. */
+#define _GNU_SOURCE
+#include "run/crew.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "core/params.h"
+#include "core/topology.h"
+#include "engine/own.h"
+#include "engine/rseq.h"
+
+#define LOG_ENTRIES_MAX 4096u /* per thread; 64 KiB */
+#define LOG_ENTRIES_ALL 65536u
+
+/* ---- memory ---- */
+
+static void *zeroed(size_t size)
+{
+    size_t rounded = (size + LL_PAIR - 1) / LL_PAIR * LL_PAIR;
+    void *p = aligned_alloc(LL_PAIR, rounded ? rounded : LL_PAIR);
+
+    if (p)
+        memset(p, 0, rounded ? rounded : LL_PAIR);
+    return p;
+}
+
+static int make_side(struct crew *c, uint32_t s, enum ll_variant variant, struct ll_error *err)
+{
+    const struct run_plan *p = c->plan;
+    struct crew_side *side = &c->side[s];
+    const struct ll_lock_desc *lock = p->lock[variant];
+    const struct ll_workload_desc *workload = p->workload[variant];
+    const struct ll_topology *topo;
+    uint32_t lines;
+    int ret;
+
+    if ((ret = ll_topology_get(&topo, err)))
+        return ret;
+    side->variant = variant;
+    side->state = zeroed(workload->state_size);
+    side->lock = calloc(p->n_locks, sizeof(*side->lock));
+    side->node = calloc((size_t)p->n_locks * c->threads, sizeof(*side->node));
+    if (!side->state || !side->lock || !side->node)
+        return -ENOMEM;
+    ll_params_default(side->state, workload->params);
+    for (uint32_t k = 0; k < p->n_locks; k++) {
+        void *l = zeroed(lock->lock_size);
+        if (!l)
+            return -ENOMEM;
+        ll_params_default(l, lock->params);
+        ret = ll_params_apply(p->user.settings, p->user.n_settings, lock->params, l,
+                              workload->params, side->state, err);
+        if (!ret && lock->init)
+            ret = lock->init(l, topo);
+        if (ret) {
+            free(l);
+            return ret;
+        }
+        side->lock[k] = l;
+    }
+    lines = workload->data_lines ? workload->data_lines(side->state) : 0;
+    side->data = zeroed((size_t)lines * LL_PAIR);
+    return side->data ? 0 : -ENOMEM;
+}
+
+static int make_nodes(struct crew *c, struct crew_member *m, uint32_t s)
+{
+    struct crew_side *side = &c->side[s];
+    const struct ll_lock_desc *lock = c->plan->lock[side->variant];
+    struct wl_slot *slot = zeroed(c->plan->n_locks * sizeof(*slot));
+
+    m->slot[s] = slot;
+    if (!slot)
+        return -ENOMEM;
+    for (uint32_t k = 0; k < c->plan->n_locks; k++) {
+        void **node = &side->node[m->index * c->plan->n_locks + k];
+        if (lock->node_size) {
+            *node = zeroed(lock->node_size);
+            if (!*node)
+                return -ENOMEM;
+            if (lock->node_init)
+                lock->node_init(side->lock[k], *node);
+        }
+        slot[k] = (struct wl_slot){.lock = side->lock[k], .node = *node, .desc = lock};
+    }
+    return 0;
+}
+
+static uint32_t log_entries(uint32_t threads)
+{
+    uint32_t entries = LOG_ENTRIES_MAX;
+
+    while (entries > 256 && (uint64_t)entries * threads > LOG_ENTRIES_ALL)
+        entries /= 2;
+    return entries;
+}
+
+static int make_member(struct crew *c, uint32_t i)
+{
+    struct crew_member *m = &c->member[i];
+    int ret;
+
+    m->crew = c;
+    m->index = i;
+    if (c->logs && (ret = mt_log_init(&m->log, log_entries(c->threads))))
+        return ret;
+    for (uint32_t s = 0; s < c->sides; s++) {
+        struct wl_thread *t = zeroed(sizeof(*t));
+        m->wl[s] = t;
+        if (!t)
+            return -ENOMEM;
+        if ((ret = make_nodes(c, m, s)))
+            return ret;
+        t->phase = &c->phase;
+        t->slot = m->slot[s];
+        t->index = i;
+        t->full = c->plan->user.metrics == LL_METRICS_FULL;
+        t->rseq = ll_rseq_selftest() == 0;
+        t->log = c->logs ? &m->log : NULL;
+    }
+    return 0;
+}
+
+/* ---- the thread ---- */
+
+static void begin_measure(struct crew_member *m)
+{
+    struct rusage r;
+    struct timespec cpu;
+
+    memset(m->eng->events, 0, sizeof(m->eng->events));
+    if (m->crew->perf)
+        mt_perf_enable(&m->perf);
+    getrusage(RUSAGE_THREAD, &r);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+    m->usage = (struct crew_usage){
+        .cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec,
+        .voluntary = (uint64_t)r.ru_nvcsw,
+        .involuntary = (uint64_t)r.ru_nivcsw,
+    };
+}
+
+static void end_measure(struct crew_member *m)
+{
+    struct crew_usage before = m->usage;
+    struct rusage r;
+    struct timespec cpu;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+    getrusage(RUSAGE_THREAD, &r);
+    if (m->crew->perf)
+        mt_perf_disable(&m->perf);
+    m->usage = (struct crew_usage){
+        .cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec - before.cpu_ns,
+        .voluntary = (uint64_t)r.ru_nvcsw - before.voluntary,
+        .involuntary = (uint64_t)r.ru_nivcsw - before.involuntary,
+    };
+    memcpy(m->events, m->eng->events, sizeof(m->events));
+}
+
+/* Counters start afresh with each phase, but not with each overhead block: there the controller
+ * takes differences. */
+static void reset_counts(struct wl_thread *t)
+{
+    eng_own_set(&t->counts.acquisitions, 0);
+    eng_own_set(&t->counts.shared_acquisitions, 0);
+    eng_own_set(&t->counts.overlap, 0);
+    mt_histogram_reset(&t->wait);
+    mt_histogram_reset(&t->hold);
+    mt_histogram_reset(&t->wake);
+}
+
+static void work(struct crew_member *m)
+{
+    struct crew *c = m->crew;
+    uint32_t word;
+
+    while (CREW_PHASE(word = eng_own_read32(&c->phase)) == LL_PHASE_START)
+        sched_yield();
+    while (CREW_PHASE(word) != LL_PHASE_DRAIN) {
+        uint32_t s = c->sides == 1 ? 0 : CREW_SIDE(word);
+        struct wl_thread *t = m->wl[s];
+        bool measure = CREW_PHASE(word) == LL_PHASE_MEASURE;
+        if (CREW_PHASE(word) != LL_PHASE_OVERHEAD)
+            reset_counts(t);
+        if (measure)
+            begin_measure(m);
+        eng_own_set32(&t->want, word);
+        c->plan->workload[c->side[s].variant]->run(t, c->side[s].state, c->side[s].data);
+        if (measure)
+            end_measure(m);
+        word = eng_own_read32(&c->phase);
+    }
+}
+
+static void on_wake(struct eng_thread *self, uint64_t latency_ns)
+{
+    struct crew_member *m = self->owner_data;
+
+    mt_histogram_record(&m->wl[m->crew->sides - 1]->wake, latency_ns);
+}
+
+static uint32_t node_of(uint32_t os_index)
+{
+    const struct ll_topology *topo;
+
+    if (ll_topology_get(&topo, NULL))
+        return 0;
+    for (uint32_t i = 0; i < topo->n_cpus; i++)
+        if (topo->cpu[i].os_index == os_index)
+            return topo->cpu[i].node;
+    return 0;
+}
+
+static void *member_main(void *arg)
+{
+    struct crew_member *m = arg;
+    struct crew *c = m->crew;
+    struct eng_thread *self = eng_native_attach(m->index, c->seed);
+
+    m->eng = self;
+    if (self) {
+        self->cpu = c->plan->cpus[m->index];
+        self->node = node_of(self->cpu);
+        self->owner_policy = (enum eng_owner_policy)c->plan->user.owner_run;
+        self->heartbeat_max_ns = (uint64_t)(c->plan->user.heartbeat_s * 1e9);
+        self->on_wake = on_wake;
+        self->owner_data = m;
+        if (c->perf)
+            mt_perf_open(c->perf, &m->perf);
+    } else {
+        m->error = -ENOMEM;
+    }
+    eng_shared_add32(&c->ready, 1);
+    if (self) {
+        self->can_unwind = true;
+        if (setjmp(self->unwind) == 0) {
+            work(m);
+        } else {
+            m->unwound = true;
+            if (CREW_PHASE(m->wl[0]->want) == LL_PHASE_MEASURE)
+                end_measure(m);
+        }
+        self->can_unwind = false;
+        eng_rseq_disarm();
+        if (c->perf)
+            mt_perf_close(c->perf, &m->perf);
+    }
+    /* crew_free gives the descriptor back: until then an abort that comes late hits nobody else */
+    eng_native_self = NULL;
+    eng_own_set_rel32(&m->done, 1);
+    return NULL;
+}
+
+static int start_member(struct crew *c, struct crew_member *m, struct ll_error *err)
+{
+    pthread_attr_t attr;
+    cpu_set_t set;
+    int ret;
+
+    CPU_ZERO(&set);
+    CPU_SET(c->plan->cpus[m->index], &set);
+    pthread_attr_init(&attr);
+    pthread_attr_setaffinity_np(&attr, sizeof(set), &set);
+    pthread_attr_setstacksize(&attr, 256 * 1024);
+    ret = pthread_create(&m->thread, &attr, member_main, m);
+    pthread_attr_destroy(&attr);
+    m->started = ret == 0;
+    if (ret)
+        return ll_fail(err, -ret, "threads", "thread %u of %u could not be started on CPU %u: %s",
+                       m->index + 1, c->threads, c->plan->cpus[m->index], strerror(ret));
+    return 0;
+}
+
+/* ---- the controller's side ---- */
+
+static void wait_until_ready(struct crew *c)
+{
+    struct timespec nap = {0, 20 * 1000};
+
+    while (eng_own_read_acq32(&c->ready) < c->threads)
+        nanosleep(&nap, NULL);
+}
+
+int crew_start(const struct run_plan *plan, uint32_t sides, bool logs, struct mt_perf_set *perf,
+               uint64_t seed, struct crew **out, struct ll_error *err)
+{
+    struct crew *c = zeroed(sizeof(*c));
+    int ret = -ENOMEM;
+
+    if (!c)
+        return ll_fail(err, -ENOMEM, "", "out of memory");
+    c->plan = plan;
+    c->threads = plan->user.threads;
+    c->sides = sides;
+    c->logs = logs;
+    c->perf = perf;
+    c->seed = seed;
+    c->phase = LL_PHASE_START;
+    c->member = calloc(c->threads, sizeof(*c->member));
+    if (!c->member)
+        goto fail;
+    for (uint32_t s = 0; s < sides; s++) {
+        enum ll_variant v = sides == 1 ? plan->variant : s ? LL_VARIANT_NATIVE : LL_VARIANT_BARE;
+        if ((ret = make_side(c, s, v, err)))
+            goto fail;
+    }
+    for (uint32_t i = 0; i < c->threads; i++)
+        if ((ret = make_member(c, i)))
+            goto fail;
+    for (uint32_t i = 0; i < c->threads; i++)
+        if ((ret = start_member(c, &c->member[i], err))) {
+            eng_shared_add32(&c->ready, c->threads - i);
+            wait_until_ready(c);
+            crew_lead(c, LL_PHASE_DRAIN);
+            goto fail;
+        }
+    wait_until_ready(c);
+    for (uint32_t i = 0; i < c->threads; i++)
+        if ((ret = c->member[i].error)) {
+            crew_lead(c, LL_PHASE_DRAIN);
+            goto fail;
+        }
+    *out = c;
+    return 0;
+fail:
+    if (ret == -ENOMEM)
+        ll_fail(err, ret, "", "out of memory");
+    for (uint32_t i = 0; c->member && i < c->threads; i++)
+        while (c->member[i].started && !eng_own_read_acq32(&c->member[i].done))
+            sched_yield();
+    crew_free(c);
+    return ret;
+}
+
+void crew_lead(struct crew *c, uint32_t phase_word)
+{
+    eng_own_set_rel32(&c->phase, phase_word);
+}
+
+uint64_t crew_acquisitions(const struct crew *c, uint32_t side)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < c->threads; i++)
+        sum += eng_own_read(&c->member[i].wl[side]->counts.acquisitions);
+    return sum;
+}
+
+uint32_t crew_done(const struct crew *c)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < c->threads; i++)
+        n += eng_own_read_acq32(&c->member[i].done);
+    return n;
+}
+
+void crew_abort(struct crew *c)
+{
+    crew_lead(c, LL_PHASE_DRAIN);
+    for (uint32_t i = 0; i < c->threads; i++)
+        if (!eng_own_read_acq32(&c->member[i].done))
+            eng_native_abort(c->member[i].eng);
+}
+
+static void free_side(struct crew *c, struct crew_side *side)
+{
+    const struct ll_lock_desc *lock = c->plan->lock[side->variant];
+
+    for (uint32_t k = 0; side->lock && k < c->plan->n_locks; k++)
+        if (side->lock[k]) {
+            if (lock->fini)
+                lock->fini(side->lock[k]);
+            free(side->lock[k]);
+        }
+    for (uint32_t k = 0; side->node && k < c->plan->n_locks * c->threads; k++)
+        free(side->node[k]);
+    free(side->lock);
+    free(side->node);
+    free(side->state);
+    free(side->data);
+}
+
+uint32_t crew_free(struct crew *c)
+{
+    uint32_t abandoned = 0;
+
+    for (uint32_t i = 0; c->member && i < c->threads; i++) {
+        struct crew_member *m = &c->member[i];
+        if (!m->started)
+            continue;
+        if (eng_own_read_acq32(&m->done)) {
+            pthread_join(m->thread, NULL);
+            if (m->eng)
+                eng_native_recycle(m->eng);
+            m->started = false;
+        } else {
+            pthread_detach(m->thread);
+            abandoned++;
+        }
+    }
+    if (abandoned)
+        return abandoned; /* all of it stays: they may still write there */
+    for (uint32_t i = 0; c->member && i < c->threads; i++) {
+        for (uint32_t s = 0; s < c->sides; s++) {
+            free(c->member[i].wl[s]);
+            free(c->member[i].slot[s]);
+        }
+        mt_log_fini(&c->member[i].log);
+    }
+    for (uint32_t s = 0; s < c->sides; s++)
+        free_side(c, &c->side[s]);
+    free(c->member);
+    free(c);
+    return 0;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* crew.h - the threads, locks and memory of one repetition.
+ *
+ * A crew has one side (one variant of lock and workload), or two for the comparison of the bare with
+ * the instrumented build: the same threads then switch sides from block to block. It is led by one
+ * phase word: LL_PHASE_* in the low byte, the block's number above.
+ */
+#pragma once
+
+#include <pthread.h>
+
+#include "engine/native_thread.h"
+#include "metrics/perf.h"
+#include "run/plan.h"
+#include "run/worker.h"
+
+#define CREW_SIDES 2u
+#define CREW_PHASE(word) ((enum ll_phase)((word)&255u))
+#define CREW_BLOCK(number) ((uint32_t)LL_PHASE_OVERHEAD | (uint32_t)(number) << 8)
+#define CREW_SIDE(word) ((word) >> 8 & 1u)
+
+struct crew;
+
+struct crew_usage { /* of the measured phase, by the thread itself */
+    uint64_t cpu_ns;
+    uint64_t voluntary, involuntary;
+};
+
+struct crew_member {
+    struct wl_thread *wl[CREW_SIDES];
+    struct wl_slot *slot[CREW_SIDES];
+    struct crew *crew;
+    uint32_t index;
+    pthread_t thread;
+    bool started;
+    struct eng_thread *eng; /* valid until `done` */
+    struct mt_log log;
+    struct crew_usage usage;
+    uint64_t events[LL_EVENT_COUNT];
+    struct mt_perf_thread perf;
+    int error;     /* why it could not start */
+    bool unwound;  /* torn out of a wait */
+    uint32_t done; /* atomic: the thread touches the crew no more */
+};
+
+struct crew_side {
+    enum ll_variant variant;
+    void **lock; /* [n_locks] */
+    void **node; /* [threads * n_locks], NULL where node_size is 0 */
+    void *state, *data;
+};
+
+struct crew {
+    LL_OWN_LINE uint32_t phase; /* written by the controller */
+    LL_OWN_LINE const struct run_plan *plan;
+    uint32_t threads, sides, ready;
+    uint64_t seed;
+    bool logs;                /* hand-offs are logged */
+    struct mt_perf_set *perf; /* NULL: none; shared with other crews */
+    struct crew_side side[CREW_SIDES];
+    struct crew_member *member; /* [threads] */
+};
+
+/* Makes locks and starts the threads, which wait for the first phase. `sides` 1: the plan's variant;
+ * 2: side 0 bare, side 1 instrumented. */
+int crew_start(const struct run_plan *plan, uint32_t sides, bool logs, struct mt_perf_set *perf,
+               uint64_t seed, struct crew **out, struct ll_error *err);
+/* Leads all threads to the next phase. */
+void crew_lead(struct crew *c, uint32_t phase_word);
+/* Acquisitions of all threads on one side, in the current phase. */
+uint64_t crew_acquisitions(const struct crew *c, uint32_t side);
+uint32_t crew_done(const struct crew *c); /* threads that have ended */
+/* Makes every waiting thread unwind. */
+void crew_abort(struct crew *c);
+/* Joins and frees; threads that are not done are abandoned with all memory they may touch, and their
+ * number is returned. */
+uint32_t crew_free(struct crew *c);

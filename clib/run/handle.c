@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/* handle.c - one lock for any thread of the program: struct ll_lock.
+ *
+ * The instance keeps a node for every thread that ever used it, as the locks demand (a CLH
+ * predecessor's node is in use after its thread has ended). Not a measured path.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/params.h"
+#include "core/registry.h"
+#include "core/topology.h"
+#include "engine/native_thread.h"
+#include "engine/own.h"
+#include "run/run.h"
+
+#define BUCKETS 64u
+#define POLL_S 0.01
+
+enum holding { HOLDS_NOT, HOLDS, HOLDS_SHARED };
+
+struct user { /* a thread that has used the lock */
+    uint64_t key;
+    void *node;
+    enum holding holding;
+    struct user *next;
+};
+
+struct ll_lock {
+    const struct ll_lock_desc *desc;
+    bool host;
+    pid_t pid;
+    void *lock;
+    pthread_mutex_t mutex; /* protects the table */
+    struct user *table[BUCKETS];
+    uint32_t holders, waiters; /* atomic */
+    uint32_t broken;           /* atomic: a thread was torn out of its wait */
+};
+
+/* ---- threads that nobody has attached: their descriptor goes back when they end ---- */
+
+static pthread_key_t detach_key;
+static uint64_t next_key;
+
+static void detach(void *descriptor)
+{
+    eng_native_self = NULL;
+    eng_native_recycle(descriptor);
+}
+
+static void make_key(void)
+{
+    pthread_key_create(&detach_key, detach);
+}
+
+/* A number of its own for each thread of the process, never reused as thread ids are; 0: no memory. */
+static uint64_t thread_key(void)
+{
+    static __thread uint64_t key;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, make_key);
+    if (!key)
+        key = eng_shared_add64(&next_key, 1) + 1;
+    if (!eng_native_self) {
+        struct eng_thread *t = eng_native_attach((uint32_t)key, key);
+        if (!t)
+            return 0;
+        pthread_setspecific(detach_key, t);
+    }
+    return key;
+}
+
+/* This thread's entry, made on first use; NULL: no memory. */
+static struct user *find_user(struct ll_lock *l)
+{
+    uint64_t key = thread_key();
+    struct user *u = NULL, **bucket = &l->table[key % BUCKETS];
+    size_t size = (l->desc->node_size + LL_PAIR) / LL_PAIR * LL_PAIR;
+
+    if (!key)
+        return NULL;
+    pthread_mutex_lock(&l->mutex);
+    for (u = *bucket; u && u->key != key; u = u->next)
+        ;
+    if (!u && (u = calloc(1, sizeof(*u)))) {
+        u->key = key;
+        u->node = aligned_alloc(LL_PAIR, size);
+        if (u->node) {
+            memset(u->node, 0, size);
+            if (l->desc->node_init)
+                l->desc->node_init(l->lock, u->node);
+            u->next = *bucket;
+            *bucket = u;
+        } else {
+            free(u);
+            u = NULL;
+        }
+    }
+    pthread_mutex_unlock(&l->mutex);
+    return u;
+}
+
+/* ---- life ---- */
+
+static void free_lock(struct ll_lock *l)
+{
+    for (unsigned b = 0; b < BUCKETS; b++)
+        while (l->table[b]) {
+            struct user *u = l->table[b];
+            l->table[b] = u->next;
+            free(u->node);
+            free(u);
+        }
+    pthread_mutex_destroy(&l->mutex);
+    free(l->lock);
+    free(l);
+}
+
+int ll_lock_create(const char *id, const struct ll_setting *settings, size_t n_settings,
+                   struct ll_lock **out, struct ll_error *err)
+{
+    struct ll_plan plan;
+    const struct ll_lock_desc *desc;
+    const struct ll_topology *topo;
+    struct ll_lock *l;
+    size_t size;
+    int ret;
+
+    ll_plan_init(&plan);
+    plan.lock = id;
+    plan.threads = 1;
+    if ((ret = ll_plan_validate(&plan, err))) /* knows the names and suggests the nearest */
+        return ret;
+    desc = ll_lock_find(id, LL_VARIANT_NATIVE);
+    size = (desc->lock_size + LL_PAIR) / LL_PAIR * LL_PAIR;
+    l = calloc(1, sizeof(*l));
+    if (!l || !(l->lock = aligned_alloc(LL_PAIR, size))) {
+        free(l);
+        return ll_fail(err, -ENOMEM, "", "out of memory");
+    }
+    memset(l->lock, 0, size);
+    pthread_mutex_init(&l->mutex, NULL);
+    l->desc = desc;
+    l->host = ll_lock_find(id, LL_VARIANT_VIRTUAL) == NULL;
+    l->pid = getpid();
+    ll_params_default(l->lock, desc->params);
+    ret = ll_params_apply(settings, n_settings, desc->params, l->lock, NULL, NULL, err);
+    if (!ret)
+        ret = ll_topology_get(&topo, err);
+    if (!ret && desc->init && (ret = desc->init(l->lock, topo)))
+        ll_fail(err, ret, "lock", "%s could not be initialised: %s", id, strerror(-ret));
+    if (ret) {
+        free_lock(l);
+        return ret;
+    }
+    *out = l;
+    return 0;
+}
+
+int ll_lock_destroy(struct ll_lock *l)
+{
+    if (l->pid != getpid())
+        return 0;
+    if (eng_own_read_acq32(&l->waiters) ||
+        (eng_own_read_acq32(&l->holders) && !eng_own_read_acq32(&l->broken)))
+        return -EBUSY;
+    if (l->desc->fini)
+        l->desc->fini(l->lock);
+    free_lock(l);
+    return 0;
+}
+
+bool ll_lock_held(const struct ll_lock *l)
+{
+    return eng_own_read_acq32(&l->holders) != 0;
+}
+
+/* ---- acquire ---- */
+
+struct wait {
+    struct ll_lock *lock;
+    int (*poll)(void *arg);
+    void *arg;
+    double next_poll;
+    int why; /* -ECANCELED or -ENOTRECOVERABLE once it is over */
+};
+
+/* Called from inside a wait, by the shim and by the try loop. */
+static bool wait_is_over(struct wait *w)
+{
+    double now;
+
+    if (eng_own_read_acq32(&w->lock->broken)) {
+        w->why = -ENOTRECOVERABLE;
+        return true;
+    }
+    now = run_now();
+    if (w->poll && now >= w->next_poll) {
+        w->next_poll = now + POLL_S;
+        if (w->poll(w->arg)) {
+            w->why = -ECANCELED;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool on_poll(struct eng_thread *self)
+{
+    return wait_is_over(self->owner_data);
+}
+
+static bool try_once(struct ll_lock *l, struct user *u, bool shared)
+{
+    return shared ? l->desc->shared.try_acquire_shared(l->lock, u->node)
+                  : l->desc->ops.try_acquire(l->lock, u->node);
+}
+
+static int by_trying(struct ll_lock *l, struct user *u, bool shared, double timeout_s,
+                     struct wait *w)
+{
+    double until = timeout_s < 0 ? 1e300 : run_now() + timeout_s;
+    struct timespec nap = {0, 20 * 1000};
+
+    while (!try_once(l, u, shared)) {
+        if (run_now() >= until)
+            return -ETIMEDOUT;
+        if (wait_is_over(w))
+            return w->why;
+        nanosleep(&nap, NULL);
+    }
+    return 0;
+}
+
+static void listen(struct eng_thread *self, struct wait *w)
+{
+    self->on_poll = w ? on_poll : NULL;
+    self->owner_data = w;
+    self->can_unwind = w != NULL;
+}
+
+static int by_waiting(struct ll_lock *l, struct user *u, bool shared, struct wait *w)
+{
+    listen(eng_native_self, w);
+    if (setjmp(eng_native_self->unwind)) {
+        listen(eng_native_self, NULL);
+        eng_own_set_rel32(&l->broken, 1);
+        return w->why;
+    }
+    if (shared)
+        l->desc->shared.acquire_shared(l->lock, u->node);
+    else
+        l->desc->ops.acquire(l->lock, u->node);
+    listen(eng_native_self, NULL);
+    return 0;
+}
+
+int ll_lock_acquire(struct ll_lock *l, bool shared, double timeout_s, int (*poll)(void *arg),
+                    void *arg)
+{
+    struct wait w = {.lock = l, .poll = poll, .arg = arg, .next_poll = run_now() + POLL_S};
+    bool has_try =
+        shared ? l->desc->shared.try_acquire_shared != NULL : l->desc->ops.try_acquire != NULL;
+    struct user *u;
+    int ret;
+
+    if (l->pid != getpid())
+        return -EPERM;
+    if (shared && l->desc->kind != LL_KIND_SHARED)
+        return -ENOTSUP;
+    if (eng_own_read_acq32(&l->broken))
+        return -ENOTRECOVERABLE;
+    if (!(u = find_user(l)))
+        return -ENOMEM;
+    if (u->holding != HOLDS_NOT)
+        return -EDEADLK;
+    if (timeout_s >= 0 && !has_try)
+        return -ENOTSUP;
+    eng_shared_add32(&l->waiters, 1);
+    if (has_try && (timeout_s >= 0 || l->host))
+        ret = by_trying(l, u, shared, timeout_s, &w);
+    else
+        ret = by_waiting(l, u, shared, &w);
+    if (!ret) {
+        u->holding = shared ? HOLDS_SHARED : HOLDS;
+        eng_shared_add32(&l->holders, 1);
+    }
+    eng_shared_add32(&l->waiters, (uint32_t)-1);
+    return ret;
+}
+
+int ll_lock_release(struct ll_lock *l, bool shared)
+{
+    struct user *u;
+
+    if (l->pid != getpid())
+        return -EPERM;
+    if (!(u = find_user(l)) || u->holding != (shared ? HOLDS_SHARED : HOLDS))
+        return -EPERM;
+    u->holding = HOLDS_NOT;
+    eng_shared_add32(&l->holders, (uint32_t)-1);
+    if (eng_own_read_acq32(&l->broken))
+        return -ENOTRECOVERABLE;
+    if (shared)
+        l->desc->shared.release_shared(l->lock, u->node);
+    else
+        l->desc->ops.release(l->lock, u->node);
+    return 0;
+}
+
+void __attribute__((weak)) ll_server_after_fork_child(void);
+
+/* Handles carry the pid of their maker, so there is nothing to mark here but what others own. */
+void ll_after_fork_child(void)
+{
+    eng_native_self = NULL; /* the parent's descriptor: its pool is ours too, but not this entry */
+    if (ll_server_after_fork_child)
+        ll_server_after_fork_child();
+}

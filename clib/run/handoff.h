@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* handoff.h - hand-off times and the hand-off matrix from per-thread logs.
+ *
+ * A stamp that every release writes to a shared line would inflate what it measures; so each thread
+ * logs (acquired, released) in a ring of its own, and the controller merges the rings by time: of
+ * two consecutive owners in different threads, the second's `acquired` minus the first's `released` is a
+ * hand-off. Fast locks are logged in windows only: all threads log while the time stamp counter's
+ * window number is a multiple of `every`, so nobody has to be told.
+ */
+#pragma once
+
+#include "core/types.h"
+#include "include/locklab.h"
+
+#define MT_WINDOW_SHIFT 19u /* a window is 2^19 ticks, about 0.2 ms */
+
+struct mt_log_entry {
+    uint64_t got, released; /* ticks; released 0: still inside */
+};
+
+struct mt_log {
+    /* the worker's */
+    LL_OWN_LINE uint64_t head; /* entries opened so far */
+    uint64_t tail_seen;        /* last reading of `tail` */
+    uint64_t lost;             /* entries that found the ring full */
+    /* the controller's */
+    LL_OWN_LINE uint64_t tail; /* entries taken so far */
+    uint64_t lost_seen;
+    /* read-only */
+    LL_OWN_LINE uint64_t mask; /* capacity - 1 */
+    uint64_t every_mask;       /* windows with (number & every_mask) == 0 are logged */
+    struct mt_log_entry *ring;
+};
+
+int mt_log_init(struct mt_log *log, uint32_t capacity); /* a power of two; -ENOMEM */
+void mt_log_fini(struct mt_log *log);
+
+/* Opens an entry right after an acquire, still inside the section: whoever acquires later is later
+ * in every reader's eyes too. NULL: not logged. */
+struct mt_log_entry *mt_log_open(struct mt_log *log, uint64_t got);
+/* Completes it after the release. */
+void mt_log_close(struct mt_log_entry *entry, uint64_t released);
+/* Forgets what is in the ring (overhead blocks: the cost is wanted, the data is not). */
+void mt_log_discard(struct mt_log *log);
+
+struct mt_merge; /* the reader's side: all rings of a repetition */
+
+/* Takes over the array `logs` (from malloc); NULL: out of memory, then it does not. */
+struct mt_merge *mt_merge_new(struct mt_log **logs, const uint32_t *slot_of_thread,
+                              uint32_t threads, uint32_t n_cpus, uint64_t every_mask);
+void mt_merge_free(struct mt_merge *m);
+/* Takes what is complete out of the rings. `final`: the workers have ended. */
+void mt_merge_drain(struct mt_merge *m, bool final);
+struct mt_handoffs {
+    struct ll_histogram times; /* ns */
+    uint64_t dropped;          /* drains whose entries were thrown away because a ring was full */
+    uint64_t *matrix;          /* [n_cpus][n_cpus], row = from */
+};
+const struct mt_handoffs *mt_merge_result(const struct mt_merge *m);

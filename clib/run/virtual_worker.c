@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* virtual_worker.c - the calls of which workloads are made, on fibers. */
+#include "run/virtual_worker.h"
+
+#include "engine/virtual.h"
+
+struct wl_thread {
+    struct vt_workload *w;
+    uint32_t index, left;
+};
+
+static void *node_of(const struct wl_thread *t, uint32_t lock)
+{
+    uint32_t locks = t->w->workload->locks ? t->w->workload->locks : 1;
+
+    return t->w->node[t->index * locks + lock];
+}
+
+uint32_t wl_index(const struct wl_thread *t)
+{
+    return t->index;
+}
+
+bool wl_more(struct wl_thread *t)
+{
+    return t->left-- > 0;
+}
+
+void wl_acquire(struct wl_thread *t, uint32_t lock)
+{
+    t->w->lock->ops.acquire(t->w->instance[lock], node_of(t, lock));
+    t->w->acquisitions++;
+}
+
+void wl_release(struct wl_thread *t, uint32_t lock)
+{
+    t->w->lock->ops.release(t->w->instance[lock], node_of(t, lock));
+}
+
+void wl_acquire_shared(struct wl_thread *t, uint32_t lock)
+{
+    t->w->lock->shared.acquire_shared(t->w->instance[lock], node_of(t, lock));
+    t->w->acquisitions++;
+}
+
+void wl_release_shared(struct wl_thread *t, uint32_t lock)
+{
+    t->w->lock->shared.release_shared(t->w->instance[lock], node_of(t, lock));
+}
+
+void wl_overlap(struct wl_thread *t)
+{
+    t->w->overlap++;
+}
+
+static void body(unsigned fiber, void *arg)
+{
+    struct vt_workload *w = arg;
+    struct wl_thread t = {.w = w, .index = fiber, .left = w->turns};
+
+    w->workload->run(&t, w->state, w->data);
+}
+
+int vt_workload_run(struct vt_workload *w, struct vt_report *report)
+{
+    struct vt_options options = {
+        .fibers = w->fibers, .body = body, .arg = w, .policy = VT_SEEDED, .seed = w->seed};
+
+    return vt_run(&options, report);
+}

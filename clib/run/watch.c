@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* watch.c - who waits where, when nothing moves any more. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "run/run.h"
+
+static const char *field_at(const struct ll_field *fields, size_t offset)
+{
+    for (const struct ll_field *f = fields; f && f->name; f++)
+        if (offset >= f->offset && offset < (size_t)f->offset + f->size)
+            return f->name;
+    return "";
+}
+
+/* Names the object and field that `addr` belongs to, by address. */
+static void name_address(const struct ll_run *run, const struct crew *crew, const char *addr,
+                         struct ll_waiter *w, char object[32])
+{
+    const struct crew_side *side = &crew->side[0];
+    const struct ll_lock_desc *lock = run->plan.lock[side->variant];
+    uint32_t n = run->plan.n_locks;
+
+    for (uint32_t k = 0; k < n; k++) {
+        const char *base = side->lock[k];
+        if (addr >= base && addr < base + lock->lock_size) {
+            snprintf(object, 32, n > 1 ? "lock %u" : "lock", k);
+            w->field = field_at(lock->lock_fields, (size_t)(addr - base));
+            return;
+        }
+    }
+    for (uint32_t k = 0; k < n * crew->threads; k++) {
+        const char *base = side->node[k];
+        if (base && addr >= base && addr < base + lock->node_size) {
+            snprintf(object, 32, "node of thread %u", k / n);
+            w->field = field_at(lock->node_fields, (size_t)(addr - base));
+            return;
+        }
+    }
+}
+
+static const char *state_name(const struct crew_member *m, bool host)
+{
+    switch ((enum wl_state)eng_own_read32(&m->wl[0]->counts.state)) {
+    case WL_THINKING: return "thinking";
+    case WL_HOLDING: return "holding";
+    case WL_WAITING: break;
+    }
+    if (host)
+        return "in a host lock";
+    return eng_own_read32(&m->eng->on_cpu) ? "waiting" : "parked";
+}
+
+void watch_report(struct ll_run *run, const struct crew *crew, double idle_s)
+{
+    struct tally *t = &run->tally;
+    bool host = run->plan.lock[LL_VARIANT_VIRTUAL] == NULL;
+    uint32_t n = 0;
+
+    t->waiter = calloc(crew->threads, sizeof(*t->waiter));
+    t->waiter_object = calloc(crew->threads, sizeof(*t->waiter_object));
+    if (!t->waiter || !t->waiter_object)
+        return;
+    for (uint32_t i = 0; i < crew->threads; i++) {
+        const struct crew_member *m = &crew->member[i];
+        struct ll_waiter *w = &t->waiter[n];
+        const struct eng_site *site;
+        const void *addr;
+
+        if (eng_own_read_acq32(&m->done))
+            continue;
+        site = eng_native_wait_site(m->eng);
+        addr = eng_native_wait_addr(m->eng);
+        *w = (struct ll_waiter){
+            .thread = i,
+            .cpu = run->plan.cpus[i],
+            .state = state_name(m, host),
+            .object = t->waiter_object[n],
+            .field = "",
+            .file = site ? site->file : "",
+            .line = site ? site->line : 0,
+            .since_s = idle_s,
+        };
+        if (site && addr)
+            name_address(run, crew, addr, w, t->waiter_object[n]);
+        n++;
+    }
+    t->out.waiter = t->waiter;
+    t->out.n_waiters = n;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* worker.h - one measured thread: what it counts, and the words by which it is led.
+ *
+ * A wl_thread is written by its worker alone, but for what says otherwise; the controller reads it
+ * through eng_own_read. worker.c is compiled once per native build: that is the whole difference
+ * between the instrumented and the bare measurement.
+ */
+#pragma once
+
+#include "core/workload.h"
+#include "engine/own.h"
+#include "metrics/histogram.h"
+#include "run/handoff.h"
+
+enum wl_state { WL_THINKING, WL_WAITING, WL_HOLDING };
+
+struct wl_slot { /* one lock of the run as this thread uses it */
+    void *lock, *node;
+    const struct ll_lock_desc *desc;
+    uint64_t called, got; /* ticks, under full */
+    struct mt_log_entry
+        *entry; /* open entry of the hand-off log, NULL if this turn is not logged */
+};
+
+struct wl_counts { /* of the current repetition's current phase */
+    LL_OWN_LINE uint64_t acquisitions;
+    uint64_t shared_acquisitions, overlap;
+    uint32_t state; /* enum wl_state, for the watchdog */
+};
+
+struct wl_thread {
+    /* read-only while the worker runs */
+    LL_OWN_LINE const uint32_t *phase; /* the controller's word; run() is left when it changes */
+    struct wl_slot *slot;
+    uint32_t index;
+    bool full;          /* read clocks, fill histograms */
+    bool rseq;          /* the preemption marker works */
+    struct mt_log *log; /* NULL: hand-offs are not logged */
+    /* the worker's */
+    LL_OWN_LINE uint32_t want; /* the phase that is being counted */
+    struct wl_counts counts;
+    struct ll_histogram wait, hold, wake;
+};

@@ -285,7 +285,7 @@ class Lock:
 
 _Asset: TypeAlias = tuple[
     str, str, str, bytes, bytes | None
-]  # path, type, etag, body, gzipped body
+]  # path, type, etag, body, gzipped
 
 @type_check_only
 class ServerOptions(TypedDict):

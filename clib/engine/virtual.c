@@ -175,6 +175,12 @@ static bool can_go_on(struct eng_thread *f)
     return false;
 }
 
+static unsigned draw(unsigned below)
+{
+    vt.policy_state = vt.policy_state * UINT64_C(6364136223846793005) + 1442695040888963407u;
+    return (unsigned)((vt.policy_state >> 33) % below);
+}
+
 static struct eng_thread *choose(void)
 {
     unsigned n = vt.options->fibers, able = 0;
@@ -187,10 +193,8 @@ static struct eng_thread *choose(void)
     }
     if (!able)
         return NULL;
-    if (vt.options->policy == VT_SEEDED) {
-        vt.policy_state = vt.policy_state * UINT64_C(6364136223846793005) + 1442695040888963407u;
-        return list[(vt.policy_state >> 33) % able];
-    }
+    if (vt.options->policy == VT_SEEDED)
+        return list[draw(able)];
     vt.turn = list[0]->index + 1;
     return list[0];
 }
@@ -235,6 +239,8 @@ static struct eng_thread *point(const struct eng_site *site)
     vt.current->site = site;
     vt.report->operations++;
     vt.now++;
+    if (vt.options->resched_one_in && draw(vt.options->resched_one_in) == 0)
+        vt.fiber[draw(vt.options->fibers)]->resched = true;
     to_scheduler();
     return vt.current;
 }

@@ -73,6 +73,8 @@ struct vt_options {
     enum vt_policy policy;
     uint64_t seed;
     uint64_t max_operations; /* the run is cut there; 0: 1,000,000 */
+    /* VT_SEEDED: after one in so many operations some fiber is told need_resched; 0: never */
+    uint32_t resched_one_in;
 };
 
 struct vt_report {

@@ -120,7 +120,6 @@ static int make_member(struct crew *c, uint32_t i)
         t->slot = m->slot[s];
         t->index = i;
         t->full = c->plan->user.metrics == LL_METRICS_FULL;
-        t->rseq = ll_rseq_selftest() == 0;
         t->log = c->logs ? &m->log : NULL;
     }
     return 0;
@@ -134,8 +133,7 @@ static void begin_measure(struct crew_member *m)
     struct timespec cpu;
 
     memset(m->eng->events, 0, sizeof(m->eng->events));
-    if (m->crew->perf)
-        mt_perf_enable(&m->perf);
+    mt_perf_enable(&m->perf);
     getrusage(RUSAGE_THREAD, &r);
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
     m->usage = (struct crew_usage){
@@ -153,8 +151,7 @@ static void end_measure(struct crew_member *m)
 
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
     getrusage(RUSAGE_THREAD, &r);
-    if (m->crew->perf)
-        mt_perf_disable(&m->perf);
+    mt_perf_disable(&m->perf);
     m->usage = (struct crew_usage){
         .cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec - before.cpu_ns,
         .voluntary = (uint64_t)r.ru_nvcsw - before.voluntary,
@@ -222,6 +219,7 @@ static void *member_main(void *arg)
     struct crew_member *m = arg;
     struct crew *c = m->crew;
     struct eng_thread *self = eng_native_attach(m->index, c->seed);
+    bool rseq = eng_rseq_attach() == 0;
 
     m->eng = self;
     if (self) {
@@ -231,6 +229,8 @@ static void *member_main(void *arg)
         self->heartbeat_max_ns = (uint64_t)(c->plan->user.heartbeat_s * 1e9);
         self->on_wake = on_wake;
         self->owner_data = m;
+        for (uint32_t s = 0; s < c->sides; s++)
+            m->wl[s]->rseq = rseq;
         if (c->perf)
             mt_perf_open(c->perf, &m->perf);
     } else {
@@ -247,10 +247,10 @@ static void *member_main(void *arg)
                 end_measure(m);
         }
         self->can_unwind = false;
-        eng_rseq_disarm();
         if (c->perf)
             mt_perf_close(c->perf, &m->perf);
     }
+    eng_rseq_detach();
     /* crew_free gives the descriptor back: until then an abort that comes late hits nobody else */
     eng_native_self = NULL;
     eng_own_set_rel32(&m->done, 1);
@@ -287,8 +287,9 @@ static void wait_until_ready(struct crew *c)
         nanosleep(&nap, NULL);
 }
 
-int crew_start(const struct run_plan *plan, uint32_t sides, bool logs, struct mt_perf_set *perf,
-               uint64_t seed, struct crew **out, struct ll_error *err)
+int crew_start(const struct run_plan *plan, uint32_t sides, bool logs,
+               const struct mt_perf_set *perf, uint64_t seed, struct crew **out,
+               struct ll_error *err)
 {
     struct crew *c = zeroed(sizeof(*c));
     int ret = -ENOMEM;
@@ -310,9 +311,10 @@ int crew_start(const struct run_plan *plan, uint32_t sides, bool logs, struct mt
         if ((ret = make_side(c, s, v, err)))
             goto fail;
     }
-    for (uint32_t i = 0; i < c->threads; i++)
+    for (uint32_t i = 0; i < c->threads; i++) {
         if ((ret = make_member(c, i)))
             goto fail;
+    }
     for (uint32_t i = 0; i < c->threads; i++)
         if ((ret = start_member(c, &c->member[i], err))) {
             eng_shared_add32(&c->ready, c->threads - i);

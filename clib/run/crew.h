@@ -55,16 +55,17 @@ struct crew {
     LL_OWN_LINE const struct run_plan *plan;
     uint32_t threads, sides, ready;
     uint64_t seed;
-    bool logs;                /* hand-offs are logged */
-    struct mt_perf_set *perf; /* NULL: none; shared with other crews */
+    bool logs;                      /* hand-offs are logged */
+    const struct mt_perf_set *perf; /* NULL: none */
     struct crew_side side[CREW_SIDES];
     struct crew_member *member; /* [threads] */
 };
 
 /* Makes locks and starts the threads, which wait for the first phase. `sides` 1: the plan's variant;
  * 2: side 0 bare, side 1 instrumented. */
-int crew_start(const struct run_plan *plan, uint32_t sides, bool logs, struct mt_perf_set *perf,
-               uint64_t seed, struct crew **out, struct ll_error *err);
+int crew_start(const struct run_plan *plan, uint32_t sides, bool logs,
+               const struct mt_perf_set *perf, uint64_t seed, struct crew **out,
+               struct ll_error *err);
 /* Leads all threads to the next phase. */
 void crew_lead(struct crew *c, uint32_t phase_word);
 /* Acquisitions of all threads on one side, in the current phase. */

@@ -59,6 +59,7 @@ void mt_log_close(struct mt_log_entry *entry, uint64_t released)
 void mt_log_discard(struct mt_log *log)
 {
     eng_own_set_rel(&log->tail, eng_own_read_acq(&log->head));
+    log->lost_seen = eng_own_read(&log->lost);
 }
 
 struct owner {

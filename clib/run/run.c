@@ -238,6 +238,7 @@ static bool repetition(struct ll_run *run, uint32_t index, bool logs)
                 abandoned, p->threads);
         if (run->tally.out.status == LL_STATUS_COMPLETE)
             fail(run, LL_STATUS_HUNG, &err);
+        run->abandoned = true;
     }
     if (ended == RUN_ENDED_STOP && run->tally.out.status == LL_STATUS_COMPLETE)
         fail(run, LL_STATUS_INTERRUPTED, NULL);
@@ -302,9 +303,12 @@ static void *controller_main(void *arg)
 
 static void destroy(struct ll_run *run)
 {
+    if (run->abandoned)
+        return; /* leaked on purpose */
     tally_fini(run);
     series_fini(&run->series);
     mt_perf_set_free(run->perf);
+
     run_plan_fini(&run->plan);
     pthread_cond_destroy(&run->cond);
     pthread_mutex_destroy(&run->mutex);
@@ -331,6 +335,7 @@ int ll_run_start(const struct ll_plan *plan, struct ll_run **out, struct ll_erro
         goto fail;
     if (plan->n_perf && (ret = mt_perf_set_new(plan->perf, plan->n_perf, &run->perf, err)))
         goto fail;
+
     if ((ret = tally_init(run)) || (ret = series_init(&run->series, plan->threads, plan->tick_s)) ||
         (ret = -pthread_create(&run->controller, NULL, controller_main, run))) {
         ll_fail(err, ret, "threads", "the run could not be set up: %s", strerror(-ret));

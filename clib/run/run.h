@@ -37,12 +37,14 @@ struct ll_run {
     uint32_t refs; /* atomic */
     pid_t pid;     /* in a forked child the run is dead */
     struct run_plan plan;
-    struct mt_perf_set *perf;
+    struct mt_perf_set *perf; /* NULL: nothing is counted */
+
     pthread_t controller;
     pthread_mutex_t mutex; /* protects all below but what says otherwise */
     pthread_cond_t cond;   /* stop asked, or done */
     bool stop, done;
     bool joined;
+    bool abandoned;    /* threads that could not be ended may still use this memory */
     struct crew *crew; /* current repetition; NULL between two */
     enum ll_phase phase;
     uint32_t repeat;                 /* index of the current repetition */

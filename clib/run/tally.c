@@ -166,6 +166,6 @@ void tally_finish(struct ll_run *run)
     t->out.series_rate = run->series.rate;
     t->out.block_bare = t->block_bare;
     t->out.block_instrumented = t->block_instrumented;
-    if (run->perf)
+    if (run->perf && !run->abandoned)
         t->out.n_perf = mt_perf_values(run->perf, t->perf, LL_MAX_PERF);
 }

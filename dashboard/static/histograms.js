@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+// Distributions of wait, hold, hand-off and wake-up times on a log axis.
+
+import { Chart } from "./chart.js";
+import { h, setAttr, setText, table } from "./dom.js";
+import { axisLabels, count, duration, percent, si } from "./format.js";
+import { drawMarks } from "./labels.js";
+import { color, tint } from "./palette.js";
+import { changed, state } from "./state.js";
+
+const KINDS = {
+  wait: { title: "Wait", what: "call to return of acquire", name: "line-1" },
+  hold: { title: "Hold", what: "return of acquire to call of release", name: "line-3" },
+  handoff: { title: "Hand-off", what: "release to the next acquire by another thread", name: "line-4" },
+  wake: { title: "Wake-up", what: "unpark to running again", name: "line-5" },
+};
+const MARKS = [["p50", []], ["p90", [6, 3]], ["p99", [3, 3]], ["max", [1.5, 3]]];
+const TABLE_ROWS = 14;
+const UNITS = ["ns", "µs", "ms", "s"];
+
+/** 10^x ns, a round value, for an axis: "1 µs". */
+function tick(x) {
+  const third = Math.min(3, Math.max(0, Math.floor(x / 3 + 1e-9)));
+  return `${Number((10 ** (x - 3 * third)).toPrecision(1))} ${UNITS[third]}`;
+}
+
+class Panel {
+  constructor(kind) {
+    this.kind = kind;
+    Object.assign(this, KINDS[kind]);
+    this.tools = [];
+    if (kind === "wait") this.addTools();
+    this.chart = new Chart({
+      id: `hist-${kind}`,
+      title: this.title,
+      tools: this.tools,
+      keys: "Left and right arrow move from bin to bin, home and end go to the first and the last. "
+        + "Escape leaves the cursor.",
+    });
+    this.chart.readAt = (i) => this.sentence(i);
+    this.chart.isStop = (i) => this.bins.count[i] > 0;
+    this.chart.onCursor = (i) => {
+      this.at = i;
+      this.renderReadout();
+    };
+    this.at = null;
+    this.bins = null;
+  }
+
+  /** The two settings hold for all histograms and stand at the first one. */
+  addTools() {
+    this.log = h("input", { type: "checkbox", onchange: () => {
+      state.view.logShare = this.log.checked;
+      changed();
+    } });
+    this.fine = h("select", { "aria-label": "Bins an octave", onchange: () => {
+      state.view.bins = Number(this.fine.value);
+      changed();
+    } }, [2, 4, 8].map((n) => h("option", { value: n }, `${n} bins/octave`)));
+    this.tools.push(h("label", { class: "check small" }, this.log, "log share"), this.fine);
+  }
+
+  sentence(i) {
+    const { edge, share, count: n } = this.bins;
+    if (i === null || edge[i + 1] === undefined) return "";
+    const [from, to] = [10 ** edge[i], 10 ** edge[i + 1]].map((ns) =>
+      duration(ns < 20 ? ns : Math.round(ns)));
+    return `${from} to ${to}: ${percent(share[i])}, ${count(n[i])}`;
+  }
+
+  renderReadout() {
+    setText(this.chart.readout, this.sentence(this.at));
+  }
+
+  options() {
+    const log = state.view.logShare;
+    return {
+      padding: [40, 14, 0, 0],
+      cursor: { drag: { x: false, y: false }, points: { show: false } },
+      scales: {
+        x: { time: false, range: () => this.range() },
+        y: log
+          ? { distr: 3, range: (u, min, max) => [10 ** Math.floor(Math.log10(this.least())), Math.max(max, 1)] }
+          : { range: (u, min, max) => [0, max > 0 ? max * 1.05 : 1] },
+      },
+      axes: [
+        { size: 26, splits: () => this.decades(), values: (u, xs) => xs.map(tick) },
+        { size: 52, space: 30, values: (u, ys) => (state.view.logShare
+          ? ys.map((y) => (y === null ? null : percent(y))) : axisLabels(ys.map((y) => y * 100), "%")) },
+      ],
+      series: [{}, {
+        stroke: color(this.name),
+        fill: tint(this.name, 0.22),
+        width: 1.25,
+        paths: window.uPlot.paths.stepped({ align: 1 }),
+        fillTo: log ? (u, i, min) => min : 0,
+        points: { show: false },
+      }],
+      hooks: { draw: [(u) => drawMarks(u, this.markLines())] },
+    };
+  }
+
+  least() {
+    return 1 / this.histogram.count;
+  }
+
+  markLines() {
+    const marks = this.histogram.quantiles();
+    return MARKS.filter(([key]) => marks[key] > 0).map(([key, dash]) => ({
+      x: Math.log10(marks[key]), text: `${key} ${duration(marks[key])}`, name: "text", dash,
+    }));
+  }
+
+  range() {
+    const { edge } = this.bins;
+    const max = Math.log10(Math.max(1, this.histogram.max));
+    return [Math.min(edge[0], max) - 0.05, Math.max(edge.at(-1), max) + 0.05];
+  }
+
+  decades() {
+    const [from, to] = this.range();
+    const steps = to - from < 2.5 ? [1, 2, 5] : [1];
+    const splits = [];
+    for (let x = Math.floor(from); x <= to; x++) {
+      splits.push(...steps.map((s) => x + Math.log10(s)).filter((s) => s >= from && s <= to));
+    }
+    return splits;
+  }
+
+  table() {
+    const { edge, count: n, share } = this.bins;
+    const filled = [...n.keys()].filter((i) => n[i] > 0);
+    const step = Math.max(1, Math.ceil(filled.length / TABLE_ROWS));
+    const rows = [];
+    for (let k = 0; k < filled.length; k += step) {
+      const group = filled.slice(k, k + step);
+      const sum = (column) => group.reduce((s, i) => s + column[i], 0);
+      rows.push([
+        `${duration(Math.round(10 ** edge[group[0]]))} to ${duration(Math.round(10 ** edge[group.at(-1) + 1]))}`,
+        count(sum(n)), percent(sum(share))]);
+    }
+    const marks = this.histogram.quantiles();
+    return [
+      table(`${this.title} times: ${this.what}`,
+        [{ title: "Time" }, { title: "Count", number: true }, { title: "Share", number: true }], rows),
+      table(`${this.title}: percentiles`,
+        [{ title: "Percentile" }, { title: "Time", number: true }],
+        MARKS.map(([key]) => [key, duration(marks[key])])),
+    ];
+  }
+
+  render() {
+    const picture = state.shown;
+    const histogram = picture.histograms[this.kind];
+    // Hand-off and wake-up come with the document alone; why one is missing stands in its table.
+    const optional = this.kind === "handoff" || this.kind === "wake";
+    setAttr(this.chart.root, "hidden", picture.empty || (optional && !histogram) ? "" : null);
+    if (picture.empty) return;
+    if (this.fine) {
+      this.fine.value = String(state.view.bins);
+      this.log.checked = state.view.logShare;
+    }
+    const has = Boolean(histogram) && histogram.count > 0;
+    setText(this.chart.caption, has
+      ? `${this.what}, ns, ${si(histogram.count)} values, ${picture.source}`
+      : `${this.what}, ns`);
+    if (!has) {
+      this.chart.showNote(this.absence(picture));
+      this.chart.tableBox.replaceChildren();
+      this.chart.toggle.hidden = true;
+      return;
+    }
+    this.chart.showNote(null);
+    this.histogram = histogram;
+    const { bins, logShare } = state.view;
+    const version = `${picture.id}|${picture.name}|${picture.version}|${bins}|${logShare}`;
+    if (this.version !== version) {
+      this.version = version;
+      this.bins = histogram.bins(bins);
+      if (this.at !== null && this.at >= this.bins.edge.length) this.at = null;
+    }
+    this.chart.draw(version, `${logShare}`, () => this.options(), [this.bins.edge, this.bins.share]);
+    this.renderReadout();
+    this.chart.showTable(version, () => h("div", { class: "tables" }, this.table()));
+  }
+
+  absence(picture) {
+    if (picture.document) return `Not measured: ${picture.reasons[this.kind] ?? "no reason is given."}`;
+    return "No value yet. A run with metrics \u201cevents\u201d records none.";
+  }
+}
+
+const panels = Object.keys(KINDS).map((kind) => new Panel(kind));
+export const roots = panels.map((panel) => panel.chart.root);
+
+export function render() {
+  for (const panel of panels) panel.render();
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// The runs of this server: a list to choose from, asked for anew every few seconds.
+
+import { getRuns } from "./api.js";
+import { $, h, setText } from "./dom.js";
+import { plural, rate } from "./format.js";
+import { changed, state } from "./state.js";
+
+const POLL_MS = 2000;
+const box = $("runs");
+const follow = h("input", { type: "checkbox", onchange: () => {
+  state.view.follow = follow.checked;
+  followNewest();
+  changed();
+} });
+const note = h("p", { class: "field-note" });
+const list = h("ul", { class: "runs" });
+box.append(h("label", { class: "check" }, follow, "Follow the newest run"), note, list);
+
+let drawn = null;
+let newestSeen = null;
+
+/** Ask for the list now and then every two seconds while the page is visible. */
+export async function poll() {
+  await refresh();
+  setTimeout(poll, POLL_MS);
+}
+
+export async function refresh() {
+  if (document.hidden) return;
+  try {
+    state.runs.list = await getRuns();
+    state.runs.problem = null;
+  } catch (problem) {
+    state.runs.problem = problem.message;
+  }
+  state.runs.loaded = true;
+  followNewest();
+  changed(false);
+}
+
+/** Open a running run that was not there before, unless an older one was chosen on purpose. */
+function followNewest() {
+  const running = state.runs.list.filter((run) => run.status === "running").at(-1);
+  if (!running || !state.view.follow || running.id === newestSeen) return;
+  newestSeen = running.id;
+  if (state.view.run !== running.id && !new URLSearchParams(location.search).has("file")) {
+    location.hash = `run=${encodeURIComponent(running.id)}`;
+  }
+}
+
+function entry(run, most) {
+  const running = run.status === "running";
+  const bar = h("span", { class: "run-bar", "aria-hidden": "true" });
+  if (most > 0 && run.rate_per_s) bar.style.inlineSize = `${(100 * run.rate_per_s) / most}%`;
+  const current = run.id === state.view.run;
+  // Who opens an older run wants to stay there.
+  const onclick = () => (state.view.follow = running);
+  return h("li", {}, h("a", { href: `#run=${encodeURIComponent(run.id)}`, onclick, "aria-current": current ? "true" : null },
+    h("span", { class: "run-lock" }, run.lock),
+    h("span", { class: "run-rate" }, running ? "running" : run.rate_per_s ? rate(run.rate_per_s) : run.status),
+    h("span", { class: "run-what" }, `${run.id}: ${plural(run.threads, "thread")}, ${run.workload}`
+      + (running || run.status === "complete" ? "" : `, ${run.status}`)),
+    bar));
+}
+
+export function render() {
+  follow.checked = state.view.follow;
+  const { list: runs, problem, loaded } = state.runs;
+  setText(note, problem ?? (runs.length ? "Bars compare total rates." : loaded ? "No run yet." : ""));
+  const key = JSON.stringify([runs, state.view.run]);
+  if (key === drawn) return;
+  drawn = key;
+  const focus = list.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
+  const most = Math.max(0, ...runs.map((run) => run.rate_per_s ?? 0));
+  list.replaceChildren(...runs.toReversed().map((run) => entry(run, most)));
+  if (focus) [...list.querySelectorAll("a")].find((a) => a.getAttribute("href") === focus)?.focus();
+}

@@ -6,18 +6,14 @@
 #define _GNU_SOURCE
 #include "metrics/perf.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <limits.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
+#include "metrics/perf_sys.h"
 #include "core/error.h"
 
 struct event {
@@ -27,6 +23,10 @@ struct event {
     int usage_err; /* why perf does not count it */
     char name[MT_PERF_NAME_MAX + 1];
     char reason[256];
+    /* over the merged threads */
+    uint64_t value, enabled, running;
+    int err; /* first failure */
+    uint32_t merged, failed;
 };
 
 struct mt_perf_set {
@@ -34,76 +34,6 @@ struct mt_perf_set {
     uint8_t order[LL_MAX_PERF]; /* events of the PMU first */
     struct event event[];
 };
-
-/* ---- the system ---- */
-
-static int sys_open(struct perf_event_attr *attr, int group_fd)
-{
-    long fd = syscall(SYS_perf_event_open, attr, 0, -1, group_fd, PERF_FLAG_FD_CLOEXEC);
-
-    return fd < 0 ? -errno : (int)fd;
-}
-
-static int sys_enable(int fd, bool on)
-{
-    unsigned long request = on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
-
-    return ioctl(fd, request, PERF_IOC_FLAG_GROUP) < 0 ? -errno : 0;
-}
-
-static int sys_read(int fd, uint64_t *words, size_t n)
-{
-    ssize_t got = read(fd, words, n * sizeof(*words));
-
-    return got < 0 ? -errno : (int)((size_t)got / sizeof(*words));
-}
-
-static int sys_close(int fd)
-{
-    return close(fd);
-}
-
-static int sys_paranoid(void)
-{
-    FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
-    int level = INT_MIN;
-
-    if (f) {
-        if (fscanf(f, "%d", &level) != 1)
-            level = INT_MIN;
-        fclose(f);
-    }
-    return level;
-}
-
-static bool sys_has_pmu(void)
-{
-    DIR *dir = opendir("/sys/bus/event_source/devices");
-    struct dirent *entry;
-    bool found = false;
-
-    while (dir && !found && (entry = readdir(dir))) /* cpu, cpu_core, cpu_atom, armv8_pmuv3_0 */
-        found = strcmp(entry->d_name, "cpu") == 0 || strncmp(entry->d_name, "cpu_", 4) == 0 ||
-                strncmp(entry->d_name, "armv", 4) == 0;
-    if (dir)
-        closedir(dir);
-    return found;
-}
-
-static const struct mt_perf_sys real_sys = {
-    .open = sys_open,
-    .enable = sys_enable,
-    .read = sys_read,
-    .close = sys_close,
-    .paranoid = sys_paranoid,
-    .has_pmu = sys_has_pmu,
-};
-static const struct mt_perf_sys *sys = &real_sys;
-
-void mt_perf_inject(const struct mt_perf_sys *fake)
-{
-    sys = fake ? fake : &real_sys;
-}
 
 static void read_usage(uint64_t usage[MT_USAGE_COUNT])
 {
@@ -117,85 +47,13 @@ static void read_usage(uint64_t usage[MT_USAGE_COUNT])
     usage[MT_USAGE_MAJOR] = (uint64_t)r.ru_majflt;
 }
 
-/* ---- reasons ---- */
-
-/* Refused for lack of rights: by the paranoid level, or by somebody else? */
-static void explain_rights(const struct event *e, char *text, size_t size)
+/* Why event `e` does not count: `err`, or that it would count something else. */
+static void explain(const struct event *e, int err, char *text, size_t size)
 {
-    bool kernel = !e->attr.exclude_kernel;
-    int level = sys->paranoid(), needed = kernel ? 1 : 2;
-
-    if (level > needed)
-        snprintf(text, size,
-                 "kernel.perf_event_paranoid is %d and forbids it to this user; as root: sysctl "
-                 "kernel.perf_event_paranoid=%d, or give the program CAP_PERFMON",
-                 level, needed);
-    else if (level != INT_MIN)
-        snprintf(
-            text, size,
-            "kernel.perf_event_paranoid is %d and would allow it: the container's seccomp "
-            "filter or a security module forbids perf_event_open; run it with --cap-add PERFMON",
-            level);
-    else
-        snprintf(text, size,
-                 "this user may not count it and kernel.perf_event_paranoid cannot be read; it "
-                 "takes CAP_PERFMON");
-}
-
-static const char *explain_errno(const struct event *e, int err)
-{
-    switch (err) {
-    case -ENOENT:
-        if (e->kind.software)
-            return "this kernel has no such software event";
-        return sys->has_pmu()
-                   ? "the PMU of this CPU has no such event"
-                   : "no hardware counters are visible here, as in most virtual machines and "
-                     "containers; run on bare metal or give the machine a virtual PMU";
-    case -ENODEV: return "the CPUs of this host have no PMU that counts it";
-    case -EOPNOTSUPP:
-        return "the PMU of this CPU cannot do what the event or its modifiers ask for";
-    case -EINVAL:
-        return "the kernel refuses this event or its modifiers for a single thread (an uncore "
-               "event counts for a whole package only)";
-    case -ENOSPC:
-        return "all counters or debug registers of this kind are taken; ask for fewer events";
-    case -EBUSY: return "another program has the PMU, or a counter that it needs, to itself";
-    case -EMFILE:
-        return "the limit of open files is reached; every thread needs a file for every event, "
-               "raise it with ulimit -n";
-    case -ENFILE: return "the system's limit of open files is reached (sysctl fs.file-max)";
-    case -ENOSYS:
-        return "this kernel is without perf events, or the container's seccomp filter hides them";
-    case -E2BIG:
-        return "this kernel is older than the perf interface that the program was built for";
-    case -ENOMEM: return "the kernel is out of memory for it";
-    case -EINTR: return "a pinned event lost its counter to another one";
-    case -ENODATA:
-        return "it never got a counter while it was enabled; ask for fewer events at once (the NMI "
-               "watchdog keeps one: sysctl kernel.nmi_watchdog=0)";
-    case -ECANCELED: return "the run ended before the measured phase did";
-    default: return strerrordesc_np(-err);
-    }
-}
-
-/* Sentence for failure `err` of event `e`, led by the errno's name and perhaps the thread's number. */
-static void explain(const struct event *e, int err, const char *where, char *text, size_t size)
-{
-    const char *name = strerrorname_np(-err), *forced = mt_perf_forced_pmu();
-    char rights[224];
-    const char *body = rights;
-    int used;
-
     if (e->kind.refusal)
-        body = e->kind.refusal;
-    else if (err == -EACCES || err == -EPERM)
-        explain_rights(e, rights, sizeof(rights));
+        snprintf(text, size, "EINVAL: %s", e->kind.refusal);
     else
-        body = explain_errno(e, err);
-    used = snprintf(text, size, "%s%s: %s", where, name ? name : "error", body ? body : "unknown");
-    if (forced && !e->kind.software && err == -ENOENT && used > 0 && (size_t)used < size)
-        snprintf(text + used, size - (size_t)used, " (LIBPFM_FORCE_PMU=%s is set)", forced);
+        mt_perf_explain(err, e->kind.software, !e->attr.exclude_kernel, text, size);
 }
 
 /* ---- the set ---- */
@@ -210,7 +68,7 @@ static int open_event(const struct event *e, int group_fd)
     attr.disabled = group_fd < 0; /* members follow their leader */
     attr.read_format =
         PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_GROUP;
-    return sys->open(&attr, group_fd);
+    return mt_perf_sys->open(&attr, group_fd);
 }
 
 /* Encodes `name` and decides who counts it. */
@@ -224,7 +82,7 @@ static int make_event(const char *name, struct event *e, struct ll_error *err)
     if (e->kind.usage != MT_USAGE_NONE) {
         fd = open_event(e, -1);
         if (fd >= 0)
-            sys->close(fd);
+            mt_perf_sys->close(fd);
         e->by_usage = fd < 0;
         e->usage_err = fd < 0 ? fd : 0;
     }
@@ -286,8 +144,8 @@ void mt_perf_open(const struct mt_perf_set *set, struct mt_perf_thread *t)
 {
     int leader = -1;
 
-    LL_ASSERT(!t->is_open);
-    t->is_open = true;
+    LL_ASSERT(!t->set);
+    t->set = set;
     for (uint32_t k = 0; k < set->n; k++) {
         uint32_t i = set->order[k];
         const struct event *e = &set->event[i];
@@ -299,9 +157,10 @@ void mt_perf_open(const struct mt_perf_set *set, struct mt_perf_thread *t)
             leader = -1;
         fd = open_event(e, leader < 0 ? -1 : t->fd[leader]);
         if (fd == -EINVAL && leader >= 0 && !e->kind.refusal) {
-            /* it may not fit beside the others; alone it takes turns with them */
-            leader = -1;
+            /* it may not fit beside the others; in a group of its own it takes turns with them */
             fd = open_event(e, -1);
+            if (fd >= 0)
+                leader = -1;
         }
         if (fd < 0) {
             note(t, i, fd);
@@ -320,31 +179,33 @@ static bool leads(const struct mt_perf_thread *t, uint32_t i)
     return t->fd[i] >= 0 && t->leader[i] == i;
 }
 
-static void switch_groups(const struct mt_perf_set *set, struct mt_perf_thread *t, bool on)
+static void switch_groups(struct mt_perf_thread *t, bool on)
 {
-    for (uint32_t i = 0; i < set->n; i++) {
-        int rc = leads(t, i) ? sys->enable(t->fd[i], on) : 0;
-        for (uint32_t j = 0; rc && j < set->n; j++)
+    uint32_t n = t->set->n;
+
+    for (uint32_t i = 0; i < n; i++) {
+        int rc = leads(t, i) ? mt_perf_sys->enable(t->fd[i], on) : 0;
+        for (uint32_t j = 0; rc && j < n; j++)
             if (t->fd[j] >= 0 && t->leader[j] == i && !t->err[j])
                 t->err[j] = rc;
     }
 }
 
-void mt_perf_enable(const struct mt_perf_set *set, struct mt_perf_thread *t)
+void mt_perf_enable(struct mt_perf_thread *t)
 {
-    if (!t->is_open)
+    if (!t->set)
         return;
     read_usage(t->usage_start);
-    switch_groups(set, t, true);
+    switch_groups(t, true);
 }
 
-void mt_perf_disable(const struct mt_perf_set *set, struct mt_perf_thread *t)
+void mt_perf_disable(struct mt_perf_thread *t)
 {
     uint64_t now[MT_USAGE_COUNT];
 
-    if (!t->is_open)
+    if (!t->set)
         return;
-    switch_groups(set, t, false);
+    switch_groups(t, false);
     read_usage(now);
     for (int u = 0; u < MT_USAGE_COUNT; u++)
         t->usage[u] += now[u] - t->usage_start[u];
@@ -355,7 +216,7 @@ void mt_perf_disable(const struct mt_perf_set *set, struct mt_perf_thread *t)
 static void read_group(const struct mt_perf_set *set, struct mt_perf_thread *t, uint32_t leader)
 {
     uint64_t words[3 + LL_MAX_PERF]; /* count, time enabled, time running, values */
-    int got = sys->read(t->fd[leader], words, 3 + LL_MAX_PERF), next = 3;
+    int got = mt_perf_sys->read(t->fd[leader], words, 3 + LL_MAX_PERF), next = 3;
 
     for (uint32_t k = 0; k < set->n; k++) {
         uint32_t i = set->order[k];
@@ -364,7 +225,7 @@ static void read_group(const struct mt_perf_set *set, struct mt_perf_thread *t, 
         if (got < 0 || next >= got) {
             /* end of file: a pinned group that could not be kept on the PMU */
             if (!t->err[i])
-                t->err[i] = got < 0 ? got : -EINTR;
+                t->err[i] = got < 0 ? got : -EIO;
             continue;
         }
         t->value[i] += words[next++];
@@ -375,15 +236,15 @@ static void read_group(const struct mt_perf_set *set, struct mt_perf_thread *t, 
 
 void mt_perf_close(const struct mt_perf_set *set, struct mt_perf_thread *t)
 {
-    if (!t->is_open)
+    if (!t->set)
         return;
-    t->is_open = false;
+    t->set = NULL;
     for (uint32_t i = 0; i < set->n; i++)
         if (leads(t, i))
             read_group(set, t, i);
     for (uint32_t i = 0; i < set->n; i++) {
         if (t->fd[i] >= 0)
-            sys->close(t->fd[i]);
+            mt_perf_sys->close(t->fd[i]);
         t->fd[i] = -1;
     }
 }
@@ -399,61 +260,62 @@ static int failure_of(const struct event *e, const struct mt_perf_thread *t, uin
 {
     if (t->err[i])
         return t->err[i];
-    if (e->kind.refusal)
-        return -EINVAL;
-    if (t->phases == 0)
-        return -ECANCELED;
-    if (!e->by_usage && t->running[i] == 0)
-        return t->enabled[i] ? -ENODATA : -ECANCELED;
-    return 0;
+    return e->by_usage || t->running[i] ? 0 : -ENODATA;
 }
 
-static void merge_event(struct event *e, uint32_t i, const struct mt_perf_thread *const *threads,
-                        uint32_t n, struct ll_perf_value *out)
+void mt_perf_merge(struct mt_perf_set *set, const struct mt_perf_thread *t)
 {
-    uint64_t enabled = 0, running = 0;
-    uint32_t failed = 0, first = 0;
-    char where[32] = "";
+    LL_ASSERT(!t->set);
+    if (t->phases == 0)
+        return;
+    for (uint32_t i = 0; i < set->n; i++) {
+        struct event *e = &set->event[i];
+        int err = failure_of(e, t, i);
+        e->merged++;
+        if (err) {
+            e->failed++;
+            e->err = e->err ? e->err : err;
+            continue;
+        }
+        e->enabled += t->enabled[i];
+        e->running += t->running[i];
+        e->value += e->by_usage ? t->usage[e->kind.usage]
+                                : scale(t->value[i], t->enabled[i], t->running[i]);
+    }
+}
+
+static void value_of(struct event *e, struct ll_perf_value *out)
+{
+    int err = e->merged ? e->err : -ECANCELED;
+    size_t used = 0;
 
     *out = (struct ll_perf_value){
         .name = e->name,
         .unit = e->kind.unit,
         .source = source_of(e),
+        .counted = !err,
+        .err = err,
         .reason = e->reason,
     };
-    for (uint32_t k = 0; k < n; k++) {
-        const struct mt_perf_thread *t = threads[k];
-        int err = failure_of(e, t, i);
-        if (err && failed++ == 0) {
-            out->err = err;
-            first = k;
-        }
-        if (err)
-            continue;
-        enabled += t->enabled[i];
-        running += t->running[i];
-        out->value += e->by_usage ? t->usage[e->kind.usage]
-                                  : scale(t->value[i], t->enabled[i], t->running[i]);
-    }
-    if (n == 0)
-        out->err = -ECANCELED;
-    out->counted = !out->err;
-    out->running_ratio = enabled ? (double)running / (double)enabled : e->by_usage ? 1 : 0;
     e->reason[0] = '\0';
-    if (out->counted)
+    if (!err) {
+        out->value = e->value;
+        out->running_ratio = e->by_usage ? 1 : (double)e->running / (double)e->enabled;
         return;
-    out->value = 0;
-    out->running_ratio = 0;
-    if (failed && failed < n) /* a sum over some threads would be a wrong figure */
-        snprintf(where, sizeof(where), "in thread %u ", first);
-    explain(e, out->err, where, e->reason, sizeof(e->reason));
+    }
+    if (e->failed < e->merged)
+        used = (size_t)snprintf(e->reason, sizeof(e->reason), "in %u of %u threads ", e->failed,
+                                e->merged);
+    explain(e, err, e->reason + used, sizeof(e->reason) - used);
 }
 
-void mt_perf_merge(struct mt_perf_set *set, const struct mt_perf_thread *const *threads, uint32_t n,
-                   struct ll_perf_value *out)
+uint32_t mt_perf_values(struct mt_perf_set *set, struct ll_perf_value *out, uint32_t max)
 {
-    for (uint32_t i = 0; i < set->n; i++)
-        merge_event(&set->event[i], i, threads, n, &out[i]);
+    uint32_t n = set->n < max ? set->n : max;
+
+    for (uint32_t i = 0; i < n; i++)
+        value_of(&set->event[i], &out[i]);
+    return n;
 }
 
 /* ---- probing ---- */
@@ -473,16 +335,16 @@ int ll_perf_probe(const char *name, struct ll_perf_probe *out, struct ll_error *
     out->unit = e.kind.unit;
     if (e.by_usage) {
         char why[200];
-        explain(&e, e.usage_err, "", why, sizeof(why));
+        explain(&e, e.usage_err, why, sizeof(why));
         snprintf(out->reason, sizeof(out->reason), "counted by getrusage; perf: %s", why);
         return 0;
     }
     fd = open_event(&e, -1);
     if (fd >= 0) {
-        sys->close(fd);
+        mt_perf_sys->close(fd);
         return 0;
     }
     out->err = fd;
-    explain(&e, fd, "", out->reason, sizeof(out->reason));
+    explain(&e, fd, out->reason, sizeof(out->reason));
     return 0;
 }

@@ -159,27 +159,30 @@ void dash_json_u64(struct dash_json *json, uint64_t value)
     append(json, text, (size_t)len);
 }
 
+/* Turns the decimal point of a foreign locale, of one byte or several, into ours; the new length. */
+static int plain_point(char *text, int len)
+{
+    for (int i = 0; i < len; i++) {
+        int end = i;
+
+        while (end < len && !strchr("0123456789+-.e", text[end]))
+            end++;
+        if (end == i)
+            continue;
+        text[i] = '.';
+        memmove(text + i + 1, text + end, (size_t)(len - end));
+        len -= end - i - 1;
+    }
+    return len;
+}
+
 void dash_json_f64(struct dash_json *json, double value)
 {
     char text[32];
-    int len;
 
     separate(json);
-    if (!isfinite(value)) {
+    if (isfinite(value))
+        append(json, text, (size_t)plain_point(text, snprintf(text, sizeof(text), "%.9g", value)));
+    else
         append(json, "null", 4);
-        return;
-    }
-    len = snprintf(text, sizeof(text), "%.9g", value);
-    for (int i = 0; i < len;
-         i++) /* the decimal point of a foreign locale, of one byte or several */
-        if (!strchr("0123456789+-.e", text[i])) {
-            int end = i + 1;
-
-            while (end < len && !strchr("0123456789+-.e", text[end]))
-                end++;
-            text[i] = '.';
-            memmove(text + i + 1, text + end, (size_t)(len - end));
-            len -= end - i - 1;
-        }
-    append(json, text, (size_t)len);
 }

@@ -4,7 +4,11 @@
 import { state } from "./state.js";
 
 const FOLDS = ["threads", "total", "spread"];
-const numbers = (text) => text.split(".").map(Number).filter((n) => Number.isInteger(n) && n >= 0);
+const numbers = (text) =>
+  text
+    .split(".")
+    .map(Number)
+    .filter((n) => Number.isInteger(n) && n >= 0);
 
 let known = null; // the address as last read or written here; another one is about to be read
 

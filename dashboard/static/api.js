@@ -22,7 +22,10 @@ export async function request(method, path, body) {
       body: body === undefined ? undefined : JSON.stringify(body),
     });
   } catch {
-    throw new Problem({ title: "the server does not answer", detail: "The server does not answer." });
+    throw new Problem({
+      title: "the server does not answer",
+      detail: "The server does not answer.",
+    });
   }
   const type = response.headers.get("Content-Type") ?? "";
   const json = /[/+]json\b/.test(type);
@@ -47,8 +50,7 @@ const API = "/api/v1";
 const list = (answer, key) => (Array.isArray(answer) ? answer : answer[key]);
 
 export const getLocks = async () => list(await request("GET", `${API}/locks`), "locks");
-export const getWorkloads = async () =>
-  list(await request("GET", `${API}/workloads`), "workloads");
+export const getWorkloads = async () => list(await request("GET", `${API}/workloads`), "workloads");
 export const getRuns = async () => list(await request("GET", `${API}/runs`), "runs");
 export const runPath = (id) => `${API}/runs/${encodeURIComponent(id)}`;
 export const getRun = (id) => request("GET", runPath(id));

@@ -22,28 +22,53 @@ export class Chart {
     this.tabledAt = 0;
     this.caption = h("span", { class: "unit" });
     this.plot = h("div", {
-      class: "plot", tabindex: "0", role: "application", "aria-label": `${title}: chart`,
-      "aria-describedby": `${id}-keys`, onkeydown: (event) => this.onKeyDown(event),
+      class: "plot",
+      tabindex: "0",
+      role: "application",
+      "aria-label": `${title}: chart`,
+      "aria-describedby": `${id}-keys`,
+      onkeydown: (event) => this.onKeyDown(event),
       ondblclick: () => this.onReset?.(),
     });
     this.note = h("p", { class: "chart-note", hidden: true });
     this.readout = readout ? h("p", { class: "readout" }) : null;
     this.foot = h("div", { class: "chart-foot" });
     this.tableBox = h("div", { class: "table-box sr-only", id: `${id}-table` });
-    this.toggle = h("button", {
-      type: "button", class: "small", "aria-controls": `${id}-table`,
-      onclick: () => this.toggleTable(),
-    }, "Table", h("span", { class: "sr-only" }, ` of ${title}`));
-    this.root = h("figure", { class: "panel chart", id, role: "figure", "aria-labelledby": `${id}-title` },
-      h("figcaption", {},
-        h("h2", { id: `${id}-title` }, title), this.caption,
-        h("div", { class: "tools" }, tools, this.toggle)),
-      this.note, this.plot, this.readout, this.foot,
-      h("p", { class: "sr-only", id: `${id}-keys` }, keys), this.tableBox);
-    new IntersectionObserver((entries) => {
-      this.visible = entries.at(-1).isIntersecting;
-      if (this.visible) changed();
-    }, { rootMargin: "80px" }).observe(this.root);
+    this.toggle = h(
+      "button",
+      {
+        type: "button",
+        class: "small",
+        "aria-controls": `${id}-table`,
+        onclick: () => this.toggleTable(),
+      },
+      "Table",
+      h("span", { class: "sr-only" }, ` of ${title}`),
+    );
+    this.root = h(
+      "figure",
+      { class: "panel chart", id, role: "figure", "aria-labelledby": `${id}-title` },
+      h(
+        "figcaption",
+        {},
+        h("h2", { id: `${id}-title` }, title),
+        this.caption,
+        h("div", { class: "tools" }, tools, this.toggle),
+      ),
+      this.note,
+      this.plot,
+      this.readout,
+      this.foot,
+      h("p", { class: "sr-only", id: `${id}-keys` }, keys),
+      this.tableBox,
+    );
+    new IntersectionObserver(
+      (entries) => {
+        this.visible = entries.at(-1).isIntersecting;
+        if (this.visible) changed();
+      },
+      { rootMargin: "80px" },
+    ).observe(this.root);
     new ResizeObserver(() => this.resize()).observe(this.plot);
   }
 
@@ -83,12 +108,16 @@ export class Chart {
 
   common(options, width, height) {
     const axis = {
-      stroke: color("muted"), font: FONT, labelFont: FONT, labelSize: 18,
+      stroke: color("muted"),
+      font: FONT,
+      labelFont: FONT,
+      labelSize: 18,
       grid: { stroke: color("grid"), width: 1 },
       ticks: { stroke: color("grid"), width: 1, size: 4 },
     };
     return {
-      width, height,
+      width,
+      height,
       legend: { show: false },
       ...options,
       axes: options.axes.map((own) => ({ ...axis, ...own })),
@@ -154,7 +183,7 @@ export class Chart {
 
   placeCursor() {
     const u = this.uplot;
-    u.setCursor({ left: u.valToPos(this.cursorX, "x"), top: u.over.clientHeight / 2 });
+    u.setCursor({ left: u.valToPos(this.cursorX, "x"), top: this.cursorTop?.() ?? -1000 });
   }
 
   leave() {
@@ -177,7 +206,10 @@ export function explainMissingUplot() {
   note.hidden = hasUplot();
   if (hasUplot()) return;
   note.replaceChildren(
-    "The charts are missing: this build was made without uPlot (", h("code", {}, "/uPlot.iife.min.js"),
-    "). Run ", h("code", {}, "make build"),
-    " with npm and a network, then start the server again. Until then the tables below show the same data.");
+    "The charts are missing: this build was made without uPlot (",
+    h("code", {}, "/uPlot.iife.min.js"),
+    "). Run ",
+    h("code", {}, "make build"),
+    " with npm and a network, then start the server again. Until then the tables below show the same data.",
+  );
 }

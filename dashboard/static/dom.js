@@ -8,15 +8,15 @@ const SVG_TAGS = new Set(["svg", "line"]);
 
 /** An element. A key `onX` adds a listener, false, null and undefined leave an attribute out. */
 export function h(tag, attrs = {}, ...children) {
-  const node = SVG_TAGS.has(tag)
-    ? document.createElementNS(SVG, tag)
-    : document.createElement(tag);
+  const node = SVG_TAGS.has(tag) ? document.createElementNS(SVG, tag) : document.createElement(tag);
   for (const [key, value] of Object.entries(attrs)) {
     if (value === false || value === null || value === undefined) continue;
     if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
     else node.setAttribute(key, value === true ? "" : value);
   }
-  node.append(...children.flat(Infinity).filter((c) => c !== null && c !== undefined && c !== false));
+  node.append(
+    ...children.flat(Infinity).filter((c) => c !== null && c !== undefined && c !== false),
+  );
   return node;
 }
 
@@ -36,10 +36,13 @@ let pending = null;
 /** Say something to screen readers, at most twice a second; the last text wins. */
 export function announce(text) {
   clearTimeout(pending);
-  pending = setTimeout(() => {
-    announced = performance.now();
-    setText($("announce"), text);
-  }, Math.max(0, announced + 500 - performance.now()));
+  pending = setTimeout(
+    () => {
+      announced = performance.now();
+      setText($("announce"), text);
+    },
+    Math.max(0, announced + 500 - performance.now()),
+  );
 }
 
 /**
@@ -48,15 +51,27 @@ export function announce(text) {
  */
 export function table(caption, columns, rows, attrs = {}) {
   const heading = (c) =>
-    h("th", { scope: "col", class: c.number ? "number" : null }, c.title,
-      c.unit ? h("span", { class: "unit" }, ` ${c.unit}`) : null);
+    h(
+      "th",
+      { scope: "col", class: c.number ? "number" : null },
+      c.title,
+      c.unit ? h("span", { class: "unit" }, ` ${c.unit}`) : null,
+    );
   const cell = (value, j) => {
     const attr = { class: columns[j].number ? "number" : null };
     return j === 0 ? h("th", { scope: "row", ...attr }, value) : h("td", attr, value);
   };
-  return h("table", attrs, h("caption", {}, caption),
+  return h(
+    "table",
+    attrs,
+    h("caption", {}, caption),
     h("thead", {}, h("tr", {}, columns.map(heading))),
-    h("tbody", {}, rows.map((row) => h("tr", {}, row.map(cell)))));
+    h(
+      "tbody",
+      {},
+      rows.map((row) => h("tr", {}, row.map(cell))),
+    ),
+  );
 }
 
 /** A box that scrolls by keyboard too. */

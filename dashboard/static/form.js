@@ -3,7 +3,7 @@
 
 import { Problem, startRun } from "./api.js";
 import { $, announce, h, setAttr, setText } from "./dom.js";
-import { count } from "./format.js";
+import { defaultOf, makeField, valueOf } from "./fields.js";
 import { changed, state } from "./state.js";
 
 // The defaults are those of locklab.run, but for the seconds: a page is watched.
@@ -12,14 +12,19 @@ const FIELDS = [
   { name: "seconds", label: "Seconds", type: "real", default: 10, min: 0.1, unit: "s" },
   { name: "repeat", label: "Repeat", type: "uint", default: 1, min: 1, max: 1000 },
   { name: "seed", label: "Seed", type: "uint", optional: true, min: 0, help: "empty: the default" },
-  { name: "place", label: "Placement", type: "text", default: "compact",
-    choices: ["compact", "scatter", "interleave:2", "nodes:0", "cpus:0-1"] },
+  {
+    name: "place",
+    label: "Placement",
+    type: "text",
+    default: "compact",
+    choices: ["compact", "scatter", "interleave:2", "nodes:0", "cpus:0-1"],
+  },
   { name: "metrics", label: "Metrics", type: "enum", default: 0, names: ["full", "events"] },
 ];
 
 const KEY = "locklab.form";
 const form = $("form");
-let inputs = new Map(); // name (of a parameter: "params.lock.x") -> {spec, input, error}
+const inputs = new Map(); // name (of a parameter: "params.lock.x") -> what makeField made
 let parametersFor = null;
 
 const lock = h("select", { id: "f-lock", onchange: onChoice });
@@ -31,57 +36,11 @@ const parameters = h("div", {});
 const problem = h("p", { class: "error form-error", role: "alert" });
 const submit = h("button", { type: "submit", class: "primary" }, "Start run");
 
-const idOf = (name) => `f-${name.replace(/[^\w]/g, "-")}`;
-
-function control(spec, id) {
-  const common = { id, "aria-describedby": `${id}-note ${id}-error` };
-  if (spec.type === "bool") return h("input", { type: "checkbox", ...common, checked: Boolean(spec.default) });
-  if (spec.type === "enum") {
-    return h("select", common, spec.names.map((name, i) =>
-      h("option", { value: name, selected: i === spec.default }, name)));
-  }
-  if (spec.type === "text") {
-    return h("input", { type: "text", ...common, list: `${id}-list`, value: spec.default,
-      autocomplete: "off", spellcheck: "false" });
-  }
-  return h("input", { type: "number", ...common, min: spec.min, max: spec.max,
-    step: spec.type === "real" ? "any" : 1, value: spec.optional ? null : spec.default });
-}
-
-function note(spec) {
-  const range = spec.max !== undefined && ["uint", "real"].includes(spec.type)
-    ? `${count(spec.min)} to ${count(spec.max)}` : "";
-  const was = spec.parameter && spec.type !== "bool"
-    ? `default ${spec.type === "enum" ? spec.names[spec.default] : spec.default}` : "";
-  return [spec.help, [range, was].filter(Boolean).join(", ")].filter(Boolean).join("; ");
-}
-
 function field(spec) {
-  const id = idOf(spec.name);
-  const input = control(spec, id);
-  const error = h("p", { class: "error", id: `${id}-error` });
-  inputs.set(spec.name, { spec, input, error });
-  const label = h("label", { for: id }, spec.label, spec.unit && spec.unit !== spec.label ? h("span", { class: "unit" }, ` ${spec.unit}`) : null);
-  const list = spec.choices
-    ? h("datalist", { id: `${id}-list` }, spec.choices.map((value) => h("option", { value }))) : null;
-  return h("div", { class: `field ${spec.type === "bool" ? "field-check" : ""}` }, label, input, list,
-    h("p", { class: "field-note", id: `${id}-note` }, note(spec)), error);
+  const made = makeField(spec);
+  inputs.set(spec.name, made);
+  return made.root;
 }
-
-/** What `input` says, as a JSON value; undefined if left empty on purpose. */
-function valueOf({ spec, input }) {
-  if (spec.type === "bool") return input.checked;
-  if (spec.type === "enum" || spec.type === "text") return input.value.trim();
-  if (spec.optional && input.value === "" && !input.validity.badInput) return undefined;
-  const value = Number(input.value);
-  if (input.value === "" || !Number.isFinite(value)) {
-    throw new Problem({ field: spec.name, detail: `${spec.label}: a number is needed.` });
-  }
-  return value;
-}
-
-const defaultOf = (spec) => (spec.type === "enum" ? spec.names[spec.default]
-  : spec.type === "bool" ? Boolean(spec.default) : spec.default);
 
 /** The body of the request: names of locklab.run; a parameter only if it is not at its default. */
 function body() {
@@ -113,11 +72,19 @@ function buildParameters() {
     if (own.length === 0) return null;
     const specs = own.map((p) => {
       const clash = others.some((other) => other.name === p.name);
-      return { ...p, name: `params.${kind}.${p.name}`, label: p.name,
-        parameter: clash ? `${kind}.${p.name}` : p.name };
+      return {
+        ...p,
+        name: `params.${kind}.${p.name}`,
+        label: p.name,
+        parameter: clash ? `${kind}.${p.name}` : p.name,
+      };
     });
-    return h("fieldset", {}, h("legend", {}, `Parameters of ${owners[k].id}`),
-      h("div", { class: "grid-2" }, specs.map(field)));
+    return h(
+      "fieldset",
+      {},
+      h("legend", {}, `Parameters of ${owners[k].id}`),
+      h("div", { class: "grid-2" }, specs.map(field)),
+    );
   });
   parameters.replaceChildren(...groups.filter(Boolean));
 }
@@ -146,13 +113,25 @@ function renderChoice() {
 export function fillCatalogue() {
   const { locks, workloads } = state.catalogue;
   const families = [...new Set(locks.map((l) => l.family))];
-  lock.replaceChildren(...families.map((family) => h("optgroup", { label: family },
-    locks.filter((l) => l.family === family).map((l) => h("option", { value: l.id,
-      disabled: !l.engines.includes("native") }, l.id)))));
+  lock.replaceChildren(
+    ...families.map((family) =>
+      h(
+        "optgroup",
+        { label: family },
+        locks
+          .filter((l) => l.family === family)
+          .map((l) => h("option", { value: l.id, disabled: !l.engines.includes("native") }, l.id)),
+      ),
+    ),
+  );
   workload.replaceChildren(...workloads.map((w) => h("option", { value: w.id }, w.id)));
   const saved = readSaved();
-  lock.value = locks.some((l) => l.id === saved.lock) ? saved.lock : (locks.find((l) => l.id === "spin/mcs") ?? locks[0])?.id;
-  workload.value = workloads.some((w) => w.id === saved.workload) ? saved.workload : "critical-section";
+  lock.value = locks.some((l) => l.id === saved.lock)
+    ? saved.lock
+    : (locks.find((l) => l.id === "spin/mcs") ?? locks[0])?.id;
+  workload.value = workloads.some((w) => w.id === saved.workload)
+    ? saved.workload
+    : "critical-section";
   for (const { name } of FIELDS) {
     if (saved[name] !== undefined) inputs.get(name).input.value = saved[name];
   }
@@ -193,7 +172,11 @@ async function send(event) {
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     const name = fieldOf(error.field);
-    state.form = { busy: false, errors: name ? { [name]: error.message } : {}, problem: name ? null : error };
+    state.form = {
+      busy: false,
+      errors: name ? { [name]: error.message } : {},
+      problem: name ? null : error,
+    };
     if (name) target(name).focus();
   }
   changed();
@@ -224,8 +207,15 @@ function renderErrors() {
   const key = p ? `${p.status}|${p.message}` : "";
   if (problem.dataset.key === key) return;
   problem.dataset.key = key;
-  problem.replaceChildren(...(p ? [p.title ? `${p.title.replace(/\.$/, "")}. ` : "",
-    p.detail && p.detail !== p.title ? p.detail : "", ...linkToRunning(p)] : []));
+  problem.replaceChildren(
+    ...(p
+      ? [
+          p.title ? `${p.title.replace(/\.$/, "")}. ` : "",
+          p.detail && p.detail !== p.title ? p.detail : "",
+          ...linkToRunning(p),
+        ]
+      : []),
+  );
 }
 
 function linkToRunning(p) {
@@ -237,13 +227,25 @@ function linkToRunning(p) {
 
 function choice(name, label, select, noteNode) {
   select.setAttribute("aria-describedby", `f-${name}-note f-${name}-error`);
-  return h("div", { class: "field" }, h("label", { for: `f-${name}` }, label), select, noteNode,
-    h("p", { class: "error", id: `f-${name}-error` }));
+  return h(
+    "div",
+    { class: "field" },
+    h("label", { for: `f-${name}` }, label),
+    select,
+    noteNode,
+    h("p", { class: "error", id: `f-${name}-error` }),
+  );
 }
 
 plain.append(...FIELDS.map(field));
-form.append(choice("lock", "Lock", lock, lockNote), choice("workload", "Workload", workload, workloadNote),
-  plain, parameters, problem, h("div", { class: "form-foot" }, submit));
+form.append(
+  choice("lock", "Lock", lock, lockNote),
+  choice("workload", "Workload", workload, workloadNote),
+  plain,
+  parameters,
+  problem,
+  h("div", { class: "form-foot" }, submit),
+);
 form.addEventListener("submit", send);
 
 export function render() {

@@ -30,13 +30,23 @@ export function si(value, unit = "") {
 /** Labels of an axis: one prefix and one number of decimals for all. */
 export function axisLabels(splits, unit = "") {
   const most = Math.max(...splits.map(Math.abs));
-  const power = most > 0 ? Math.min(PREFIXES.length - 1, Math.max(0, Math.floor(Math.log10(most) / 3))) : 0;
+  const power =
+    most > 0 ? Math.min(PREFIXES.length - 1, Math.max(0, Math.floor(Math.log10(most) / 3))) : 0;
   const scaled = splits.map((v) => v / 1000 ** power);
   const step = splits.length > 1 ? Math.abs(scaled[1] - scaled[0]) : 1;
   const places = Math.max(0, Math.ceil(-Math.log10(step) - 1e-9));
   const exact = step.toFixed(places) * 1 === Number(step.toPrecision(6)) ? places : places + 1;
   const tail = PREFIXES[power] + unit;
   return scaled.map((v) => (v === 0 ? "0" : v.toFixed(exact) + (tail ? SPACE + tail : "")));
+}
+
+const SUPER = "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079";
+
+/** Labels of a logarithmic axis of shares: 0.01 -> "1 %", 1e-6 -> "10^-4 %" with a raised exponent. */
+export function logPercentLabel(share) {
+  const power = Math.round(Math.log10(share)) + 2;
+  if (power >= -2) return `${10 ** power}${SPACE}%`;
+  return `10\u207b${[...String(-power)].map((d) => SUPER[d]).join("")}${SPACE}%`;
 }
 
 /** A ratio that may be very small: three significant digits. */
@@ -51,7 +61,11 @@ export const rate = (value) => si(value, "/s");
 /** Nanoseconds -> "212 ns", "1.24 µs", "3.1 ms", "2.0 s" */
 export function duration(ns) {
   if (!isNumber(ns)) return NOTHING;
-  for (const [unit, size] of [["s", 1e9], ["ms", 1e6], ["µs", 1e3]]) {
+  for (const [unit, size] of [
+    ["s", 1e9],
+    ["ms", 1e6],
+    ["µs", 1e3],
+  ]) {
     if (ns >= size * 0.9995) return digits(ns / size) + SPACE + unit;
   }
   return (Number.isInteger(ns) ? String(ns) : digits(ns)) + SPACE + "ns";
@@ -60,7 +74,9 @@ export function duration(ns) {
 /** 1234567 -> "1 234 567" */
 export function count(value) {
   if (!isNumber(value)) return NOTHING;
-  return Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, SPACE);
+  return Math.round(value)
+    .toString()
+    .replace(/\B(?=(\d{3})+$)/g, SPACE);
 }
 
 export function percent(share) {

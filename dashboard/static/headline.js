@@ -7,8 +7,12 @@ import { jain } from "./picture.js";
 import { state } from "./state.js";
 
 const PHASES = {
-  start: "starting", warmup: "warming up", measure: "measuring", drain: "draining",
-  overhead: "measuring the overhead", done: "done",
+  start: "starting",
+  warmup: "warming up",
+  measure: "measuring",
+  drain: "draining",
+  overhead: "measuring the overhead",
+  done: "done",
 };
 const LOOK_AHEAD = 10; // ticks: the rate "now" is their mean
 
@@ -21,16 +25,30 @@ function tile(name) {
 const title = h("h2", { class: "run-title" });
 const subtitle = h("p", { class: "run-sub" });
 const tiles = {
-  rate: tile("Total rate"), acquisitions: tile("Acquisitions"), fairness: tile("Fairness (Jain)"),
-  overlap: tile("Overlap"), lost: tile("Frames lost"),
+  rate: tile("Total rate"),
+  acquisitions: tile("Acquisitions"),
+  fairness: tile("Fairness (Jain)"),
+  overlap: tile("Overlap"),
+  lost: tile("Frames lost"),
 };
 const bar = h("progress", { max: "1", value: "0", "aria-label": "Progress of the run" });
 const phase = h("p", { class: "phase" });
 const failure = h("p", { class: "failure", hidden: true });
 
 $("headline").append(
-  h("div", { class: "run-head" }, h("div", {}, title, subtitle), h("div", { class: "run-progress" }, phase, bar)),
-  failure, h("dl", { class: "tiles" }, Object.values(tiles).map((t) => t.root)));
+  h(
+    "div",
+    { class: "run-head" },
+    h("div", {}, title, subtitle),
+    h("div", { class: "run-progress" }, phase, bar),
+  ),
+  failure,
+  h(
+    "dl",
+    { class: "tiles" },
+    Object.values(tiles).map((t) => t.root),
+  ),
+);
 
 function show({ value, note, root }, text, detail = "", bad = false) {
   setText(value, text);
@@ -66,22 +84,39 @@ function isBroken(lock) {
 function renderLive(picture) {
   const { hello, tick } = picture;
   setText(title, hello.lock);
-  setText(subtitle, `${hello.workload}, ${plural(hello.threads, "thread")}, `
-    + `cpu ${cpuList(hello.cpus)}, run ${picture.id}`);
+  setText(
+    subtitle,
+    `${hello.workload}, ${plural(hello.threads, "thread")}, ` +
+      `cpu ${cpuList(hello.cpus)}, run ${picture.id}`,
+  );
   const total = tick ? tick.acquisitions.reduce((a, b) => a + b, 0) : 0;
   const measured = tick && tick.t_s > 0;
   const now = rateNow(picture);
-  show(tiles.rate, now === null ? NOTHING : rate(now),
-    measured ? `mean ${rate(total / tick.t_s)}` : "native, not yet measured");
-  show(tiles.acquisitions, tick ? count(total) : NOTHING,
-    hello.repeat > 1 ? `of repetition ${(tick?.repeat ?? 0) + 1}` : "so far");
+  show(
+    tiles.rate,
+    now === null ? NOTHING : rate(now),
+    measured ? `mean ${rate(total / tick.t_s)}` : "native, not yet measured",
+  );
+  show(
+    tiles.acquisitions,
+    tick ? count(total) : NOTHING,
+    hello.repeat > 1 ? `of repetition ${(tick?.repeat ?? 0) + 1}` : "so far",
+  );
   showFairness(measured ? tick.acquisitions : null);
   show(tiles.overlap, ...overlapTile(tick?.overlap ?? 0, isBroken(hello.lock)));
-  show(tiles.lost, count(tick?.lost ?? 0), tick?.lost ? "this page was too slow" : "all frames arrived");
-  const repeat = hello.repeat > 1 && tick ? `, repetition ${tick.repeat + 1} of ${hello.repeat}` : "";
-  setText(phase, tick
-    ? `${PHASES[tick.phase] ?? tick.phase}${repeat}, ${seconds(tick.elapsed_s)} of ${seconds(tick.expected_s)}`
-    : "waiting for the first figures");
+  show(
+    tiles.lost,
+    count(tick?.lost ?? 0),
+    tick?.lost ? "this page was too slow" : "all frames arrived",
+  );
+  const repeat =
+    hello.repeat > 1 && tick ? `, repetition ${tick.repeat + 1} of ${hello.repeat}` : "";
+  setText(
+    phase,
+    tick
+      ? `${PHASES[tick.phase] ?? tick.phase}${repeat}, ${seconds(tick.elapsed_s)} of ${seconds(tick.expected_s)}`
+      : "waiting for the first figures",
+  );
   bar.value = tick ? Math.min(1, tick.elapsed_s / tick.expected_s) : 0;
   failure.hidden = true;
 }
@@ -91,8 +126,15 @@ function showFairness(acquisitions) {
   if (index === null) show(tiles.fairness, NOTHING, "1 is fair");
   else {
     const [least, most] = [Math.min(...acquisitions), Math.max(...acquisitions)];
-    show(tiles.fairness, ratio(index), acquisitions.length < 2 ? "one thread"
-      : least > 0 ? `most served / least ${ratio(most / least, 2)}` : "a thread got nothing");
+    show(
+      tiles.fairness,
+      ratio(index),
+      acquisitions.length < 2
+        ? "one thread"
+        : least > 0
+          ? `most served / least ${ratio(most / least, 2)}`
+          : "a thread got nothing",
+    );
   }
 }
 
@@ -100,19 +142,28 @@ function renderDocument(picture) {
   const doc = picture.document;
   const { config, total } = doc;
   setText(title, config.lock);
-  setText(subtitle, `${config.workload}, ${plural(picture.threads, "thread")}, `
-    + `cpu ${cpuList(picture.cpus)}, ${picture.id === null ? picture.name : `run ${picture.id}`}`);
+  setText(
+    subtitle,
+    `${config.workload}, ${plural(picture.threads, "thread")}, ` +
+      `cpu ${cpuList(picture.cpus)}, ${picture.id === null ? picture.name : `run ${picture.id}`}`,
+  );
   show(tiles.rate, rate(total.rate_per_s), `over ${seconds(total.seconds)}, ${doc.source}`);
-  show(tiles.acquisitions, count(total.acquisitions),
-    doc.repeats?.length > 1 ? `in ${doc.repeats.length} repetitions` : "in total");
+  show(
+    tiles.acquisitions,
+    count(total.acquisitions),
+    doc.repeats?.length > 1 ? `in ${doc.repeats.length} repetitions` : "in total",
+  );
   showFairness(doc.threads.acquisitions);
   show(tiles.overlap, ...overlapTile(doc.overlap, isBroken(config.lock)));
   const lost = picture.tick?.lost;
-  show(tiles.lost, lost === undefined ? NOTHING : count(lost),
-    lost === undefined ? "not streamed" : lost ? "this page was too slow" : "all frames arrived");
+  show(
+    tiles.lost,
+    lost === undefined ? NOTHING : count(lost),
+    lost === undefined ? "not streamed" : lost ? "this page was too slow" : "all frames arrived",
+  );
   setText(phase, doc.status === "complete" ? "complete" : `ended early: ${doc.status}`);
   bar.value = 1;
-  const text = doc.failure?.text ?? (doc.status === "complete" ? "" : picture.end?.text ?? "");
+  const text = doc.failure?.text ?? (doc.status === "complete" ? "" : (picture.end?.text ?? ""));
   setText(failure, text);
   failure.hidden = !text;
 }

@@ -74,7 +74,9 @@ export class Histogram {
     if (shares.size === 0) return { edge: [], share: [], count: [] };
     const first = Math.min(...shares.keys());
     const last = Math.max(...shares.keys());
-    const edge = [], share = [], count = [];
+    const edge = [],
+      share = [],
+      count = [];
     for (let bin = first; bin <= last + 1; bin++) {
       edge.push(bin * step);
       count.push(shares.get(bin) ?? 0);

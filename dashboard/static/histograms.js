@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Distributions of wait, hold, hand-off and wake-up times on a log axis.
 
-import { Chart } from "./chart.js";
+import { Chart, hasUplot } from "./chart.js";
 import { h, setAttr, setText, table } from "./dom.js";
-import { axisLabels, count, duration, percent, si } from "./format.js";
+import { axisLabels, count, duration, logPercentLabel, percent, si } from "./format.js";
 import { drawMarks } from "./labels.js";
 import { color, tint } from "./palette.js";
 import { changed, state } from "./state.js";
@@ -11,10 +11,19 @@ import { changed, state } from "./state.js";
 const KINDS = {
   wait: { title: "Wait", what: "call to return of acquire", name: "line-1" },
   hold: { title: "Hold", what: "return of acquire to call of release", name: "line-3" },
-  handoff: { title: "Hand-off", what: "release to the next acquire by another thread", name: "line-4" },
+  handoff: {
+    title: "Hand-off",
+    what: "release to the next acquire by another thread",
+    name: "line-4",
+  },
   wake: { title: "Wake-up", what: "unpark to running again", name: "line-5" },
 };
-const MARKS = [["p50", []], ["p90", [6, 3]], ["p99", [3, 3]], ["max", [1.5, 3]]];
+const MARKS = [
+  ["p50", []],
+  ["p90", [6, 3]],
+  ["p99", [3, 3]],
+  ["max", [1.5, 3]],
+];
 const TABLE_ROWS = 14;
 const UNITS = ["ns", "µs", "ms", "s"];
 
@@ -34,8 +43,9 @@ class Panel {
       id: `hist-${kind}`,
       title: this.title,
       tools: this.tools,
-      keys: "Left and right arrow move from bin to bin, home and end go to the first and the last. "
-        + "Escape leaves the cursor.",
+      keys:
+        "Left and right arrow move from bin to bin, home and end go to the first and the last. " +
+        "Escape leaves the cursor.",
     });
     this.chart.readAt = (i) => this.sentence(i);
     this.chart.isStop = (i) => this.bins.count[i] > 0;
@@ -49,14 +59,24 @@ class Panel {
 
   /** The two settings hold for all histograms and stand at the first one. */
   addTools() {
-    this.log = h("input", { type: "checkbox", onchange: () => {
-      state.view.logShare = this.log.checked;
-      changed();
-    } });
-    this.fine = h("select", { "aria-label": "Bins an octave", onchange: () => {
-      state.view.bins = Number(this.fine.value);
-      changed();
-    } }, [2, 4, 8].map((n) => h("option", { value: n }, `${n} bins/octave`)));
+    this.log = h("input", {
+      type: "checkbox",
+      onchange: () => {
+        state.view.logShare = this.log.checked;
+        changed();
+      },
+    });
+    this.fine = h(
+      "select",
+      {
+        "aria-label": "Bins an octave",
+        onchange: () => {
+          state.view.bins = Number(this.fine.value);
+          changed();
+        },
+      },
+      [2, 4, 8].map((n) => h("option", { value: n }, `${n} bins/octave`)),
+    );
     this.tools.push(h("label", { class: "check small" }, this.log, "log share"), this.fine);
   }
 
@@ -64,7 +84,8 @@ class Panel {
     const { edge, share, count: n } = this.bins;
     if (i === null || edge[i + 1] === undefined) return "";
     const [from, to] = [10 ** edge[i], 10 ** edge[i + 1]].map((ns) =>
-      duration(ns < 20 ? ns : Math.round(ns)));
+      duration(ns < 20 ? ns : Math.round(ns)),
+    );
     return `${from} to ${to}: ${percent(share[i])}, ${count(n[i])}`;
   }
 
@@ -76,38 +97,76 @@ class Panel {
     const log = state.view.logShare;
     return {
       padding: [40, 14, 0, 0],
-      cursor: { drag: { x: false, y: false }, points: { show: false } },
+      cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
       scales: {
         x: { time: false, range: () => this.range() },
         y: log
-          ? { distr: 3, range: (u, min, max) => [10 ** Math.floor(Math.log10(this.least())), Math.max(max, 1)] }
+          ? { distr: 3, range: () => [this.floor(), 1] }
           : { range: (u, min, max) => [0, max > 0 ? max * 1.05 : 1] },
       },
       axes: [
         { size: 26, splits: () => this.decades(), values: (u, xs) => xs.map(tick) },
-        { size: 52, space: 30, values: (u, ys) => (state.view.logShare
-          ? ys.map((y) => (y === null ? null : percent(y))) : axisLabels(ys.map((y) => y * 100), "%")) },
+        log
+          ? {
+              size: 52,
+              splits: () => this.shareDecades(),
+              filter: (u, ys) => ys,
+              values: (u, ys) => ys.map(logPercentLabel),
+            }
+          : {
+              size: 52,
+              space: 30,
+              values: (u, ys) =>
+                axisLabels(
+                  ys.map((y) => y * 100),
+                  "%",
+                ),
+            },
       ],
-      series: [{}, {
-        stroke: color(this.name),
-        fill: tint(this.name, 0.22),
-        width: 1.25,
-        paths: window.uPlot.paths.stepped({ align: 1 }),
-        fillTo: log ? (u, i, min) => min : 0,
-        points: { show: false },
-      }],
+      series: [
+        {},
+        {
+          stroke: color(this.name),
+          fill: tint(this.name, 0.22),
+          width: 1.25,
+          paths: window.uPlot.paths.stepped({ align: 1 }),
+          fillTo: log ? (u) => u.scales.y.min : 0,
+          points: { show: false },
+        },
+      ],
       hooks: { draw: [(u) => drawMarks(u, this.markLines())] },
     };
   }
 
-  least() {
-    return 1 / this.histogram.count;
+  /** Lower end of the logarithmic axis: a decade below or at the smallest share. */
+  floor() {
+    const least = Math.min(...this.bins.share.filter((s) => s > 0));
+    return 10 ** (Math.ceil(Math.log10(least) - 1e-9) - 1);
+  }
+
+  shareDecades() {
+    const from = Math.round(Math.log10(this.floor()));
+    const step = Math.max(1, Math.ceil(-from / 6));
+    const splits = [];
+    for (let x = 0; x >= from; x -= step) splits.unshift(10 ** x);
+    return splits;
+  }
+
+  /** What is drawn: nothing has no logarithm, so an empty bin stands on the axis. */
+  columns() {
+    const { edge, share } = this.bins;
+    if (!state.view.logShare) return [edge, share];
+    const floor = this.floor();
+    return [edge, share.map((s) => Math.max(s, floor))];
   }
 
   markLines() {
     const marks = this.histogram.quantiles();
     return MARKS.filter(([key]) => marks[key] > 0).map(([key, dash]) => ({
-      x: Math.log10(marks[key]), text: `${key} ${duration(marks[key])}`, name: "text", dash,
+      x: Math.log10(marks[key]),
+      text: `${key} ${duration(marks[key])}`,
+      name: "text",
+      dash,
     }));
   }
 
@@ -137,15 +196,22 @@ class Panel {
       const sum = (column) => group.reduce((s, i) => s + column[i], 0);
       rows.push([
         `${duration(Math.round(10 ** edge[group[0]]))} to ${duration(Math.round(10 ** edge[group.at(-1) + 1]))}`,
-        count(sum(n)), percent(sum(share))]);
+        count(sum(n)),
+        percent(sum(share)),
+      ]);
     }
     const marks = this.histogram.quantiles();
     return [
-      table(`${this.title} times: ${this.what}`,
-        [{ title: "Time" }, { title: "Count", number: true }, { title: "Share", number: true }], rows),
-      table(`${this.title}: percentiles`,
+      table(
+        `${this.title} times: ${this.what}`,
+        [{ title: "Time" }, { title: "Count", number: true }, { title: "Share", number: true }],
+        rows,
+      ),
+      table(
+        `${this.title}: percentiles`,
         [{ title: "Percentile" }, { title: "Time", number: true }],
-        MARKS.map(([key]) => [key, duration(marks[key])])),
+        MARKS.map(([key]) => [key, duration(marks[key])]),
+      ),
     ];
   }
 
@@ -159,11 +225,15 @@ class Panel {
     if (this.fine) {
       this.fine.value = String(state.view.bins);
       this.log.checked = state.view.logShare;
+      this.log.parentNode.hidden = !hasUplot();
     }
     const has = Boolean(histogram) && histogram.count > 0;
-    setText(this.chart.caption, has
-      ? `${this.what}, ns, ${si(histogram.count)} values, ${picture.source}`
-      : `${this.what}, ns`);
+    setText(
+      this.chart.caption,
+      has
+        ? `${this.what}, ns, ${si(histogram.count)} values, ${picture.source}`
+        : `${this.what}, ns`,
+    );
     if (!has) {
       this.chart.showNote(this.absence(picture));
       this.chart.tableBox.replaceChildren();
@@ -179,13 +249,14 @@ class Panel {
       this.bins = histogram.bins(bins);
       if (this.at !== null && this.at >= this.bins.edge.length) this.at = null;
     }
-    this.chart.draw(version, `${logShare}`, () => this.options(), [this.bins.edge, this.bins.share]);
+    this.chart.draw(version, `${logShare}`, () => this.options(), this.columns());
     this.renderReadout();
     this.chart.showTable(version, () => h("div", { class: "tables" }, this.table()));
   }
 
   absence(picture) {
-    if (picture.document) return `Not measured: ${picture.reasons[this.kind] ?? "no reason is given."}`;
+    if (picture.document)
+      return `Not measured: ${picture.reasons[this.kind] ?? "no reason is given."}`;
     return "No value yet. A run with metrics \u201cevents\u201d records none.";
   }
 }

@@ -21,15 +21,17 @@ export function drawEndLabels(u, entries) {
   const top = u.bbox.top + size / 2;
   const bottom = u.bbox.top + u.bbox.height - size / 2;
   const room = Math.max(1, Math.floor((bottom - top) / size) + 1);
-  const keep = Math.ceil(entries.length / room);
-  const placed = entries
-    .map((e) => ({ ...e, px: u.valToPos(e.x, "x", true), want: u.valToPos(e.y, "y", true),
-      order: Math.round(u.valToPos(e.rank, "y", true) / (size * 2)) }))
+  let placed = entries
+    .map((e) => ({
+      ...e,
+      px: u.valToPos(e.x, "x", true),
+      want: u.valToPos(e.y, "y", true),
+      order: Math.round(u.valToPos(e.rank, "y", true) / (size * 2)),
+    }))
     .filter((e) => e.px >= u.bbox.left - 1 && e.px <= u.bbox.left + u.bbox.width + 1)
-    .sort((a, b) => a.order - b.order || a.i - b.i)
-    .filter((_, i) => i % keep === 0);
-  // Around the mean of where they want to be, then within the plot.
-  spread(placed, size, top, bottom);
+    .sort((a, b) => a.order - b.order || a.i - b.i);
+  if (placed.length <= room) spread(placed, size, top, bottom);
+  else placed = thinned(placed, size);
   ctx.save();
   ctx.font = canvasFont(ratio);
   ctx.textBaseline = "middle";
@@ -46,6 +48,19 @@ export function drawEndLabels(u, entries) {
     ctx.fillText(e.text, x, e.at);
   }
   ctx.restore();
+}
+
+/** No room for all: those that can stand at their line without touching another. */
+function thinned(labels, size) {
+  let end = -Infinity;
+  return labels
+    .sort((a, b) => a.want - b.want)
+    .filter((label) => {
+      if (label.want < end + size) return false;
+      end = label.want;
+      label.at = label.want;
+      return true;
+    });
 }
 
 /** Give each label a place `at`, in order, `size` apart, near to where it wants to be. */

@@ -3,27 +3,31 @@
 
 import { Chart, hasUplot } from "./chart.js";
 import { h, setAttr, setText, table } from "./dom.js";
-import { axisLabels, count, rate, seconds, si } from "./format.js";
+import { axisLabels, rate, seconds, si } from "./format.js";
 import { drawEndLabels } from "./labels.js";
+import { Legend } from "./legend.js";
 import { color, lineStyle } from "./palette.js";
 import { changed, state } from "./state.js";
 
 const FOLDS = { threads: "each thread", total: "total", spread: "lowest, median, highest" };
 const WINDOWS = { 0: "all", 10: "last 10 s", 30: "last 30 s", 60: "last 60 s", 300: "last 5 min" };
-const MAX_LEGEND = 64;
 const MAX_COLUMNS = 16;
 const TABLE_ROWS = 12;
 const SMOOTH = 20; // points: order of the labels
 
 function choice(label, key, values) {
-  const select = h("select", {
-    "aria-label": label,
-    onchange: () => {
-      state.view[key] = typeof state.view[key] === "number" ? Number(select.value) : select.value;
-      state.view.range = null;
-      changed();
+  const select = h(
+    "select",
+    {
+      "aria-label": label,
+      onchange: () => {
+        state.view[key] = typeof state.view[key] === "number" ? Number(select.value) : select.value;
+        state.view.range = null;
+        changed();
+      },
     },
-  }, Object.entries(values).map(([value, text]) => h("option", { value }, text)));
+    Object.entries(values).map(([value, text]) => h("option", { value }, text)),
+  );
   return select;
 }
 
@@ -35,12 +39,17 @@ const chart = new Chart({
   id: "throughput",
   title: "Throughput",
   tools: [fold, span, zoomIn, zoomOut],
-  keys: "Left and right arrow move the cursor, with shift by 10 points. Up and down choose a line. "
-    + "Plus and minus zoom, 0 shows all. Escape leaves the cursor.",
+  keys:
+    "Left and right arrow move the cursor, with shift by 10 points. Up and down choose a line. " +
+    "Plus and minus zoom, 0 shows all. Escape leaves the cursor.",
 });
 export const root = chart.root;
-const legend = h("div", { class: "legend", role: "group", "aria-label": "Lines shown" });
-chart.foot.append(legend);
+const legend = new Legend((i) => {
+  const { hidden } = state.view;
+  if (!hidden.delete(i)) hidden.add(i);
+  changed();
+});
+chart.foot.append(legend.root);
 
 let picture = null;
 let lines = []; // {text, style, column, i}
@@ -51,7 +60,11 @@ function linesOf({ series, cpus }) {
   const how = state.view.fold;
   if (how === "threads") {
     return series.y.map((column, i) => ({
-      i, column, text: `T${i}`, style: lineStyle(i), detail: `cpu ${cpus[i] ?? "?"}`,
+      i,
+      column,
+      text: `T${i}`,
+      style: lineStyle(i),
+      detail: `cpu ${cpus[i] ?? "?"}`,
     }));
   }
   const columns = series.folded(how);
@@ -100,9 +113,15 @@ function focusLine(by) {
   const n = lines.filter((line) => !isHidden(line)).length;
   if (n === 0) return;
   focused = focused === null ? (by > 0 ? 0 : n - 1) : (focused + by + n) % n;
-  chart.uplot.setSeries(focused + 1, { focus: true });
   chart.step(0);
 }
+
+/** The focus of uPlot goes to the line nearest to the cursor: put it on the chosen one. */
+chart.cursorTop = () => {
+  const line = lines.filter((l) => !isHidden(l))[focused];
+  const value = line?.column[picture.series.t.indexOf(chart.cursorX)];
+  return value === undefined || value === null ? -1000 : chart.uplot.valToPos(value, "y");
+};
 
 chart.isStop = (i) => lines.some((line) => line.column[i] !== null);
 
@@ -122,52 +141,14 @@ chart.onCursor = (i) => {
   renderLegend();
 };
 
-// --- legend: also the read-out at the cursor ------------------------------------------------------
-
-let legendKey = null;
-
-function swatch({ name, dash }) {
-  return h("svg", { width: 28, height: 8, "aria-hidden": "true" },
-    h("line", { x1: 0, y1: 4, x2: 28, y2: 4, class: name, "stroke-dasharray": dash.join(" ") }));
-}
-
-function toggle(i) {
-  const { hidden } = state.view;
-  if (!hidden.delete(i)) hidden.add(i);
-  changed();
-}
-
-function buildLegend() {
-  if (lines.length > MAX_LEGEND) {
-    legend.replaceChildren(h("p", {},
-      `${count(lines.length)} lines are not listed here; the table of threads has them all.`));
-    return;
-  }
-  legend.replaceChildren(...lines.map((line) => {
-    const parts = [swatch(line.style), h("span", { class: "legend-name" }, line.text),
-      line.detail ? h("span", { class: "legend-detail" }, line.detail) : null,
-      h("span", { class: "legend-value" })];
-    if (state.view.fold !== "threads") return h("span", { class: "legend-item" }, parts);
-    return h("button", { type: "button", class: "legend-item", onclick: () => toggle(line.i) }, parts);
-  }));
-}
-
 function renderLegend() {
-  const key = `${state.view.fold}|${lines.map((l) => l.detail).join()}`;
-  if (key !== legendKey) {
-    legendKey = key;
-    buildLegend();
-  }
-  const t = picture.series.t;
+  const { t } = picture.series;
   const at = cursor ?? newest(t.length);
-  setText(chart.readout, cursor !== null && t[cursor] !== undefined
-    ? `at ${t[cursor].toFixed(2)} s` : "");
-  if (lines.length > MAX_LEGEND) return;
-  lines.forEach((line, k) => {
-    const item = legend.children[k];
-    setText(item.lastChild, rate(line.column[at]));
-    if (item.tagName === "BUTTON") setAttr(item, "aria-pressed", !isHidden(line));
-  });
+  setText(
+    chart.readout,
+    cursor !== null && cursor < t.length ? `at ${t[cursor].toFixed(2)} s` : "",
+  );
+  legend.update(lines, at, state.view.fold === "threads" ? isHidden : null);
 }
 
 function newest(length) {
@@ -182,19 +163,34 @@ function newest(length) {
 function labelEntries() {
   const { t } = picture.series;
   const [from, to] = rangeOf();
-  return lines.filter((line) => !isHidden(line)).flatMap((line) => {
-    let last = t.length - 1;
-    while (last >= 0 && (line.column[last] === null || t[last] > to)) last -= 1;
-    if (last < 0 || t[last] < from) return [];
-    const recent = line.column.slice(Math.max(0, last - SMOOTH), last + 1).filter((v) => v !== null);
-    const rank = recent.reduce((a, b) => a + b, 0) / recent.length;
-    return [{ i: line.i, text: line.text, name: line.style.name, x: t[last], y: line.column[last], rank }];
-  });
+  return lines
+    .filter((line) => !isHidden(line))
+    .flatMap((line) => {
+      let last = t.length - 1;
+      while (last >= 0 && (line.column[last] === null || t[last] > to)) last -= 1;
+      if (last < 0 || t[last] < from) return [];
+      const recent = line.column
+        .slice(Math.max(0, last - SMOOTH), last + 1)
+        .filter((v) => v !== null);
+      const rank = recent.reduce((a, b) => a + b, 0) / recent.length;
+      return [
+        {
+          i: line.i,
+          text: line.text,
+          name: line.style.name,
+          x: t[last],
+          y: line.column[last],
+          rank,
+        },
+      ];
+    });
 }
 
 function onSelect(u) {
   if (u.select.width < 8) return;
-  const [from, to] = [u.select.left, u.select.left + u.select.width].map((px) => u.posToVal(px, "x"));
+  const [from, to] = [u.select.left, u.select.left + u.select.width].map((px) =>
+    u.posToVal(px, "x"),
+  );
   u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
   state.view.range = [Math.max(0, from), to];
   changed();
@@ -205,7 +201,12 @@ function options() {
   const xTitle = picture.document ? "measured time, s" : "time since the start, s";
   return {
     padding: [10, state.view.fold === "threads" ? 40 : 62, 0, 0],
-    cursor: { drag: { x: true, y: false, setScale: false }, focus: { prox: 16 }, points: { size: 6 } },
+    cursor: {
+      y: false,
+      drag: { x: true, y: false, setScale: false },
+      focus: { prox: 16 },
+      points: { size: 6 },
+    },
     focus: { alpha: 0.25 },
     scales: {
       x: { time: false, range: () => rangeOf() },
@@ -215,13 +216,16 @@ function options() {
       { size: 24, label: xTitle, space: 60 },
       { size: 58, space: 34, values: (u, splits) => axisLabels(splits) },
     ],
-    series: [{}, ...shown.map((line) => ({
-      label: line.text,
-      stroke: color(line.style.name),
-      width: 1.5,
-      dash: line.style.dash.length ? line.style.dash : undefined,
-      points: { show: false },
-    }))],
+    series: [
+      {},
+      ...shown.map((line) => ({
+        label: line.text,
+        stroke: color(line.style.name),
+        width: 1.5,
+        dash: line.style.dash.length ? line.style.dash : undefined,
+        points: { show: false },
+      })),
+    ],
     hooks: { draw: [(u) => drawEndLabels(u, labelEntries())], setSelect: [onSelect] },
   };
 }
@@ -233,14 +237,17 @@ function tableOf() {
   const picked = live.filter((_, k) => (live.length - 1 - k) % step === 0);
   const wide = lines.length > MAX_COLUMNS;
   const columns = wide
-    ? ["lowest", "median", "highest"].map((text, k) =>
-      ({ text, column: picture.series.folded("spread")[k] }))
+    ? ["lowest", "median", "highest"].map((text, k) => ({
+        text,
+        column: picture.series.folded("spread")[k],
+      }))
     : lines;
   const note = wide ? ` (${lines.length} threads: lowest, median, highest)` : "";
   return table(
     `Throughput in acquisitions per second, ${picked.length} of ${live.length} points${note}`,
     [{ title: "Time", unit: "s" }, ...columns.map((c) => ({ title: c.text, number: true }))],
-    picked.map((i) => [t[i].toFixed(2), ...columns.map((c) => si(c.column[i]))]));
+    picked.map((i) => [t[i].toFixed(2), ...columns.map((c) => si(c.column[i]))]),
+  );
 }
 
 export function render() {
@@ -250,19 +257,26 @@ export function render() {
   fold.value = state.view.fold;
   span.value = String(state.view.last);
   if (!picture.series || picture.series.t.length === 0) {
-    chart.showNote(picture.running ? "Waiting for the first figures." : "This result has no series.");
+    chart.showNote(
+      picture.running ? "Waiting for the first figures." : "This result has no series.",
+    );
     if (!picture.series) return;
   } else chart.showNote(null);
   lines = linesOf(picture);
   if (cursor !== null && cursor >= picture.series.t.length) cursor = null;
   const { dropped } = picture.series;
-  setText(chart.caption, `acquisitions per second, 1/s, ${picture.source}`
-    + (dropped && !picture.document ? `, the last ${picture.series.t.length} points` : ""));
+  setText(
+    chart.caption,
+    `acquisitions per second, 1/s, ${picture.source}` +
+      (dropped && !picture.document ? `, the last ${picture.series.t.length} points` : ""),
+  );
   const view = state.view;
-  const version = `${picture.id}|${picture.name}|${picture.version}|${view.fold}|${view.last}|`
-    + `${view.range}|${[...view.hidden]}`;
-  const shape = `${picture.id}|${picture.name}|${Boolean(picture.document)}|${view.fold}|`
-    + `${lines.length}|${[...view.hidden]}`;
+  const version =
+    `${picture.id}|${picture.name}|${picture.version}|${view.fold}|${view.last}|` +
+    `${view.range}|${[...view.hidden]}`;
+  const shape =
+    `${picture.id}|${picture.name}|${Boolean(picture.document)}|${view.fold}|` +
+    `${lines.length}|${[...view.hidden]}`;
   const shown = lines.filter((line) => !isHidden(line));
   chart.draw(version, shape, options, [picture.series.t, ...shown.map((line) => line.column)]);
   renderLegend();

@@ -65,7 +65,8 @@ $("stop").addEventListener("click", async () => {
 function renderHeader() {
   const { link, data, paused } = state;
   $("link").dataset.phase = paused ? "paused" : link.phase;
-  const ended = data.end || data.document ? "the run has ended; resume to see its result" : "still receiving";
+  const ended =
+    data.end || data.document ? "the run has ended; resume to see its result" : "still receiving";
   setText($("link"), paused ? `paused, ${ended}` : link.text);
   const pause = $("pause");
   setText(pause, paused ? "Resume" : "Pause");
@@ -81,8 +82,11 @@ const figures = $("figures");
 const [wait, hold, handoff, wake] = histograms.roots;
 figures.append(lines.root, wait, hold, handoff, matrix.root, wake);
 $("result").append(...result.roots);
-const empty = h("p", { class: "panel notice", hidden: true },
-  "No run is open. Start one with the form, choose one from the list, or open a saved result.");
+const empty = h(
+  "p",
+  { class: "panel notice", hidden: true },
+  "No run is open. Start one with the form, choose one from the list, or open a saved result.",
+);
 $("main").prepend(empty);
 
 onRender((now) => {
@@ -116,7 +120,10 @@ async function openAddressed() {
 
 async function loadCatalogue() {
   try {
-    [state.catalogue.locks, state.catalogue.workloads] = await Promise.all([getLocks(), getWorkloads()]);
+    [state.catalogue.locks, state.catalogue.workloads] = await Promise.all([
+      getLocks(),
+      getWorkloads(),
+    ]);
     form.fillCatalogue();
   } catch (problem) {
     state.catalogue.problem = problem.message;
@@ -124,16 +131,7 @@ async function loadCatalogue() {
   }
 }
 
-/** A token in the address has become a cookie; it must not stay in sight or in bookmarks. */
-function dropToken() {
-  const query = new URLSearchParams(location.search);
-  if (!query.has("token")) return;
-  query.delete("token");
-  history.replaceState(null, "", `${location.pathname}${query.size ? `?${query}` : ""}${location.hash}`);
-}
-
 async function start() {
-  dropToken();
   $("boot").remove();
   explainMissingUplot();
   changed();

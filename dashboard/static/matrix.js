@@ -8,26 +8,52 @@ import { changed, state } from "./state.js";
 
 const MAX_COLUMNS = 16;
 const canvas = h("canvas", {
-  class: "matrix", tabindex: "0", role: "application", "aria-label": "Hand-off matrix: heat map",
-  "aria-describedby": "matrix-keys", onkeydown: onKey, onpointermove: onPointer,
+  class: "matrix",
+  tabindex: "0",
+  role: "application",
+  "aria-label": "Hand-off matrix: heat map",
+  "aria-describedby": "matrix-keys",
+  onkeydown: onKey,
+  onpointermove: onPointer,
   onpointerleave: () => select(null),
 });
 const readout = h("p", { class: "readout" });
 const tableBox = h("div", { class: "table-box sr-only", id: "matrix-table" });
-const toggle = h("button", {
-  type: "button", class: "small", "aria-controls": "matrix-table", onclick: () => {
-    const { tables } = state.view;
-    if (!tables.delete("matrix")) tables.add("matrix");
-    changed();
+const toggle = h(
+  "button",
+  {
+    type: "button",
+    class: "small",
+    "aria-controls": "matrix-table",
+    onclick: () => {
+      const { tables } = state.view;
+      if (!tables.delete("matrix")) tables.add("matrix");
+      changed();
+    },
   },
-}, "Table", h("span", { class: "sr-only" }, " of hand-off matrix"));
+  "Table",
+  h("span", { class: "sr-only" }, " of hand-off matrix"),
+);
 const unit = h("span", { class: "unit" });
-export const root = h("figure", { class: "panel chart", id: "matrix", role: "figure", "aria-labelledby": "matrix-title" },
-  h("figcaption", {}, h("h2", { id: "matrix-title" }, "Hand-off matrix"), unit,
-    h("div", { class: "tools" }, toggle)),
-  canvas, readout,
-  h("p", { class: "sr-only", id: "matrix-keys" }, "The arrow keys move from cell to cell, escape leaves."),
-  tableBox);
+export const root = h(
+  "figure",
+  { class: "panel chart", id: "matrix", role: "figure", "aria-labelledby": "matrix-title" },
+  h(
+    "figcaption",
+    {},
+    h("h2", { id: "matrix-title" }, "Hand-off matrix"),
+    unit,
+    h("div", { class: "tools" }, toggle),
+  ),
+  canvas,
+  readout,
+  h(
+    "p",
+    { class: "sr-only", id: "matrix-keys" },
+    "The arrow keys move from cell to cell, escape leaves.",
+  ),
+  tableBox,
+);
 
 let matrix = null; // {cpus, count}
 let cell = null; // [row, column]
@@ -70,7 +96,11 @@ function onPointer(event) {
 
 /** Colour of a share 0 to 1 of the fullest cell, on three stops of the theme; lightness is monotone. */
 function ramp() {
-  const stops = ["heat-0", "heat-1", "heat-2"].map((name) => color(name).match(/[\d.]+/g).map(Number));
+  const stops = ["heat-0", "heat-1", "heat-2"].map((name) =>
+    color(name)
+      .match(/[\d.]+/g)
+      .map(Number),
+  );
   return (share) => {
     const at = Math.min(share, 1) * 2;
     const [a, b] = at < 1 ? [stops[0], stops[1]] : [stops[1], stops[2]];
@@ -84,7 +114,10 @@ function draw() {
   const ratio = window.devicePixelRatio || 1;
   const n = matrix.cpus.length;
   const [left, top] = [44, 34];
-  const size = Math.max(1, Math.min((canvas.clientWidth - left - 4) / n, (canvas.clientHeight - top - 4) / n, 72));
+  const size = Math.max(
+    1,
+    Math.min((canvas.clientWidth - left - 4) / n, (canvas.clientHeight - top - 4) / n, 72),
+  );
   frame = { left, top, size };
   canvas.width = Math.round(canvas.clientWidth * ratio);
   canvas.height = Math.round(canvas.clientHeight * ratio);
@@ -93,9 +126,11 @@ function draw() {
   const most = Math.max(1, ...matrix.count.flat());
   const shade = ramp();
   const image = new ImageData(n, n);
-  matrix.count.forEach((row, i) => row.forEach((value, j) => {
-    image.data.set([...shade(value / most), 255], (i * n + j) * 4);
-  }));
+  matrix.count.forEach((row, i) =>
+    row.forEach((value, j) => {
+      image.data.set([...shade(value / most), 255], (i * n + j) * 4);
+    }),
+  );
   const cells = new OffscreenCanvas(n, n);
   cells.getContext("2d").putImageData(image, 0, 0);
   ctx.imageSmoothingEnabled = false;
@@ -127,10 +162,12 @@ function drawText(ctx, n, most, { left, top, size }) {
   });
   if (size < 44) return;
   ctx.textAlign = "center";
-  matrix.count.forEach((row, i) => row.forEach((value, j) => {
-    ctx.fillStyle = color(value / most > 0.5 ? "heat-text-2" : "heat-text-0");
-    ctx.fillText(percent(value / total), left + (j + 0.5) * size, top + (i + 0.5) * size);
-  }));
+  matrix.count.forEach((row, i) =>
+    row.forEach((value, j) => {
+      ctx.fillStyle = color(value / most > 0.5 ? "heat-text-2" : "heat-text-0");
+      ctx.fillText(percent(value / total), left + (j + 0.5) * size, top + (i + 0.5) * size);
+    }),
+  );
 }
 
 function makeTable() {
@@ -138,15 +175,23 @@ function makeTable() {
   const columns = [{ title: "From cpu" }];
   const shown = cpus.slice(0, MAX_COLUMNS);
   shown.forEach((cpu) => columns.push({ title: `to ${cpu}`, number: true }));
-  const cut = cpus.length > MAX_COLUMNS ? `, the first ${MAX_COLUMNS} of ${cpus.length} columns` : "";
-  return scroller("Hand-off matrix as a table", table(`Hand-offs from cpu to cpu, counts${cut}`, columns,
-    counts.map((row, i) => [String(cpus[i]), ...row.slice(0, MAX_COLUMNS).map((v) => count(v))])));
+  const cut =
+    cpus.length > MAX_COLUMNS ? `, the first ${MAX_COLUMNS} of ${cpus.length} columns` : "";
+  return scroller(
+    "Hand-off matrix as a table",
+    table(
+      `Hand-offs from cpu to cpu, counts${cut}`,
+      columns,
+      counts.map((row, i) => [String(cpus[i]), ...row.slice(0, MAX_COLUMNS).map((v) => count(v))]),
+    ),
+  );
 }
 
 export function render() {
   const picture = state.shown;
   const next = picture.document?.handoff_matrix ?? null;
-  const usable = next !== null && next.cpus.length > 0 && next.count.some((row) => row.some((v) => v > 0));
+  const usable =
+    next !== null && next.cpus.length > 0 && next.count.some((row) => row.some((v) => v > 0));
   setAttr(root, "hidden", usable ? null : "");
   if (!usable) {
     matrix = null;

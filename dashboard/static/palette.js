@@ -49,5 +49,6 @@ export const lineStyle = (i) => ({
   dash: DASHES[i % DASHES.length],
 });
 
-export const FONT = '11px Inter, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", ' +
+export const FONT =
+  '11px Inter, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", ' +
   '"DejaVu Sans Condensed", "DejaVu Sans", sans-serif';

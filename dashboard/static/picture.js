@@ -102,7 +102,8 @@ export class Picture {
     const twin = Object.assign(new Picture(), this);
     twin.series = this.series?.copy() ?? null;
     twin.histograms = Object.fromEntries(
-      Object.entries(this.histograms).map(([kind, h]) => [kind, h.copy()]));
+      Object.entries(this.histograms).map(([kind, h]) => [kind, h.copy()]),
+    );
     twin.reasons = { ...this.reasons };
     return twin;
   }
@@ -115,7 +116,8 @@ export function reasonOf(doc, key) {
 
 /** Jain's index: 1 if all are equal, 1/n if one has everything; null if there is nothing yet. */
 export function jain(values) {
-  let sum = 0, squares = 0;
+  let sum = 0,
+    squares = 0;
   for (const v of values) {
     sum += v;
     squares += v * v;

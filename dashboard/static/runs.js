@@ -8,11 +8,14 @@ import { changed, state } from "./state.js";
 
 const POLL_MS = 2000;
 const box = $("runs");
-const follow = h("input", { type: "checkbox", onchange: () => {
-  state.view.follow = follow.checked;
-  followNewest();
-  changed();
-} });
+const follow = h("input", {
+  type: "checkbox",
+  onchange: () => {
+    state.view.follow = follow.checked;
+    followNewest();
+    changed();
+  },
+});
 const note = h("p", { class: "field-note" });
 const list = h("ul", { class: "runs" });
 box.append(h("label", { class: "check" }, follow, "Follow the newest run"), note, list);
@@ -56,22 +59,46 @@ function entry(run, most) {
   const current = run.id === state.view.run;
   // Who opens an older run wants to stay there.
   const onclick = () => (state.view.follow = running);
-  return h("li", {}, h("a", { href: `#run=${encodeURIComponent(run.id)}`, onclick, "aria-current": current ? "true" : null },
-    h("span", { class: "run-lock" }, run.lock),
-    h("span", { class: "run-rate" }, running ? "running" : run.rate_per_s ? rate(run.rate_per_s) : run.status),
-    h("span", { class: "run-what" }, `${run.id}: ${plural(run.threads, "thread")}, ${run.workload}`
-      + (running || run.status === "complete" ? "" : `, ${run.status}`)),
-    bar));
+  return h(
+    "li",
+    {},
+    h(
+      "a",
+      {
+        href: `#run=${encodeURIComponent(run.id)}`,
+        onclick,
+        "aria-current": current ? "true" : null,
+      },
+      h("span", { class: "run-lock" }, run.lock),
+      h(
+        "span",
+        { class: "run-rate" },
+        running ? "running" : run.rate_per_s ? rate(run.rate_per_s) : run.status,
+      ),
+      h(
+        "span",
+        { class: "run-what" },
+        `${run.id}: ${plural(run.threads, "thread")}, ${run.workload}` +
+          (running || run.status === "complete" ? "" : `, ${run.status}`),
+      ),
+      bar,
+    ),
+  );
 }
 
 export function render() {
   follow.checked = state.view.follow;
   const { list: runs, problem, loaded } = state.runs;
-  setText(note, problem ?? (runs.length ? "Bars compare total rates." : loaded ? "No run yet." : ""));
+  setText(
+    note,
+    problem ?? (runs.length ? "Bars compare total rates." : loaded ? "No run yet." : ""),
+  );
   const key = JSON.stringify([runs, state.view.run]);
   if (key === drawn) return;
   drawn = key;
-  const focus = list.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
+  const focus = list.contains(document.activeElement)
+    ? document.activeElement.getAttribute("href")
+    : null;
   const most = Math.max(0, ...runs.map((run) => run.rate_per_s ?? 0));
   list.replaceChildren(...runs.toReversed().map((run) => entry(run, most)));
   if (focus) [...list.querySelectorAll("a")].find((a) => a.getAttribute("href") === focus)?.focus();

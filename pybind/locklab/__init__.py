@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT
+"""locklab: a laboratory for locks.
+
+>>> import locklab
+>>> result = locklab.run("spin/mcs", threads=2, seconds=0.5)
+>>> print(result.summary())
+
+Names are loaded when they are first used, so that ``import locklab`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from locklab.errors import (
+    CheckFailed,
+    ConfigError,
+    LocklabError,
+    RunError,
+    RunTimeout,
+    UnknownName,
+    Unsupported,
+)
+
+if TYPE_CHECKING:
+    from locklab._core import Lock
+    from locklab.catalogue import events, locks, machines, workloads
+    from locklab.comparison import Comparison, compare
+    from locklab.doctor import capabilities
+    from locklab.pooling import merge
+    from locklab.result import Result
+    from locklab.runs import Handle, run, start
+    from locklab.web import Dashboard, serve
+
+    __version__: str
+
+# Where each lazy name lives. No module bears the name of a public function: importing it would
+# put the module in the function's place.
+_HOMES = {
+    "Comparison": "comparison",
+    "Dashboard": "web",
+    "Handle": "runs",
+    "Lock": "_core",
+    "Result": "result",
+    "capabilities": "doctor",
+    "compare": "comparison",
+    "events": "catalogue",
+    "locks": "catalogue",
+    "machines": "catalogue",
+    "merge": "pooling",
+    "run": "runs",
+    "serve": "web",
+    "start": "runs",
+    "workloads": "catalogue",
+}
+
+__all__ = [
+    "CheckFailed",
+    "Comparison",
+    "ConfigError",
+    "Dashboard",
+    "Handle",
+    "Lock",
+    "LocklabError",
+    "Result",
+    "RunError",
+    "RunTimeout",
+    "UnknownName",
+    "Unsupported",
+    "__version__",
+    "capabilities",
+    "compare",
+    "events",
+    "locks",
+    "machines",
+    "merge",
+    "run",
+    "serve",
+    "start",
+    "workloads",
+]
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name == "__version__":
+        value: Any = import_module("importlib.metadata").version("locklab")
+    elif name in _HOMES:
+        value = getattr(import_module(f"locklab.{_HOMES[name]}"), name)
+    else:
+        raise AttributeError(f"module 'locklab' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

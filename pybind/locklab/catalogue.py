@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""What there is to run: the catalogue made from the descriptors of the C core.
+
+Every list is new at each call, so that the caller may change it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from locklab import _core
+
+Entry = dict[str, Any]
+
+
+def locks() -> list[Entry]:
+    """All locks of this build, sorted by id.
+
+    Returns
+    -------
+    list of dict
+        ``id`` (``"spin/mcs"``), ``name``, ``family``, ``kind`` (``exclusive`` or ``shared``),
+        ``summary``, ``origin`` (doi or URL), ``engines`` (list), ``claims`` (list: what it
+        promises; ``broken`` means that it does not exclude, on purpose), ``lock_size`` and
+        ``node_size`` (bytes), ``has_try``, ``lock_fields`` and ``node_fields`` (list of
+        ``name``, ``offset``, ``size`` in bytes), ``params`` (list), ``expect`` (dict: client of
+        the checker to the verdict it must give).
+
+    Source: the descriptor at the end of each lock's file.
+    """
+    return cast("list[Entry]", _core.locks())
+
+
+def workloads() -> list[Entry]:
+    """All workloads: ``id``, ``summary``, ``origin`` and ``params``, sorted by id."""
+    return cast("list[Entry]", _core.workloads())
+
+
+def machines() -> list[Entry]:
+    """The machine models of the simulator; empty until the simulator comes."""
+    return []
+
+
+def events() -> list[Entry]:
+    """The counters of a result's ``events``: ``name``, ``unit`` and ``help``, in report order."""
+    return cast("list[Entry]", _core.events())
+
+
+CATALOGUE: dict[str, Callable[[], list[Entry]]] = {
+    "locks": locks,
+    "workloads": workloads,
+    "machines": machines,
+}
+
+
+def document(*parts: str) -> Entry:
+    """The catalogue as ``locklab list --json`` prints it (schema ``locklab.list/1``).
+
+    Parameters
+    ----------
+    parts
+        ``"locks"``, ``"workloads"``, ``"machines"``; all of them if none is named.
+    """
+    return {"schema": "locklab.list/1"} | {part: CATALOGUE[part]() for part in parts or CATALOGUE}
+
+
+def lock_of(lock_id: str) -> Entry | None:
+    """The catalogue's entry for a lock, or None if this build has none of that id."""
+    return next((entry for entry in locks() if entry["id"] == lock_id), None)
+
+
+def workload_of(workload_id: str) -> Entry | None:
+    """The catalogue's entry for a workload, or None if this build has none of that id."""
+    return next((entry for entry in workloads() if entry["id"] == workload_id), None)
+
+
+def may_overlap(lock_id: str) -> bool:
+    """Whether the lock's descriptor says that it does not exclude."""
+    entry = lock_of(lock_id)
+    return entry is not None and "broken" in entry["claims"]

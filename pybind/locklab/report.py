@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: MIT
+"""The human view of a result document: which tables, which rows."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import Any
+
+from locklab.document import HISTOGRAMS
+from locklab.errors import Unsupported
+from locklab.explain import findings
+from locklab.render import Notes, Part, Table
+from locklab.stats import MIN_INTERVAL, median_interval
+from locklab.units import NONE, count, ns, percent, rate, ratio, seconds
+
+Document = dict[str, Any]
+
+_MAX_THREAD_ROWS = 32
+_LABELS = dict(zip(HISTOGRAMS, ("wait", "hold", "hand-off", "wake"), strict=True))
+
+
+def tables(document: Document) -> list[Part]:
+    """All that ``locklab run`` prints about a document, in order."""
+    parts: list[Part] = [Notes("", [heading(document)]), _figures(document), _times(document)]
+    parts.append(_threads(document))
+    parts += _events(document) + _perf(document) + _waiters(document)
+    notes = findings(document)
+    if notes:
+        parts.append(Notes("notes", notes))
+    return parts
+
+
+def heading(document: Document) -> str:
+    """One line that says what was run."""
+    config = document["config"]
+    cpus = sorted(set(document["threads"]["cpu"]))
+    where = "CPU " if len(cpus) == 1 else "CPUs "
+    settings = ", ".join(f"{name}={value}" for name, value in config["params"].items())
+    threads = f"{config['threads']} thread{'s' if config['threads'] != 1 else ''}"
+    return (
+        f"{config['lock']}  {config['workload']} ({settings})  {threads} on {where}"
+        f"{_ranges(cpus)}  {len(document['repeats'])} x {seconds(config['seconds'])}  "
+        f"source {document['source']}"
+    )
+
+
+def _ranges(cpus: list[int]) -> str:
+    """Sorted numbers as ``0-3,8``."""
+    runs: list[list[int]] = []
+    for cpu in cpus:
+        if runs and cpu == runs[-1][-1] + 1:
+            runs[-1] = [runs[-1][0], cpu]
+        else:
+            runs.append([cpu, cpu])
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
+
+
+def repeats_word(rates: list[float]) -> str:
+    """The median of the repeats and how sure it is: an interval, or the range if they are few."""
+    if len(rates) < 2:
+        return "one repeat"
+    middle = f"median of {len(rates)} repeats {rate(median(rates))}"
+    if len(rates) >= MIN_INTERVAL:
+        try:
+            interval = median_interval(rates)
+        except Unsupported as error:
+            return f"{middle}; no interval: {error}"
+        if interval:
+            return f"{middle}, 95% interval {rate(interval[0])} .. {rate(interval[1])}"
+    return f"{middle}, from {rate(min(rates))} to {rate(max(rates))}"
+
+
+def _figures(d: Document) -> Table:
+    total, fair = d["total"], d["fairness"]
+    rates = [r["rate_per_s"] for r in d["repeats"] if r["rate_per_s"] is not None]
+    fair_word = f"cov {ratio(fair['cov'])}, most / least served {ratio(fair['max_over_min'])}"
+    rows = [
+        ("rate", rate(total["rate_per_s"]), total.get("reason") or repeats_word(rates)),
+        ("acquisitions", count(total["acquisitions"]), f"in {seconds(total['seconds'])}"),
+        ("fairness", ratio(fair["jain"]), f"Jain's index; {fair_word}"),
+        ("overlap", count(d["overlap"]), _overlap_word(d)),
+    ]
+    shared = total.get("shared_acquisitions")
+    if shared:
+        rows.insert(2, ("shared", count(shared), "acquisitions in shared mode"))
+    if "overhead" in d:
+        rows.append(("overhead", ratio(d["overhead"]["ratio"]), _overhead_word(d["overhead"])))
+    return Table("", ("figure", ">value", "remark"), rows)
+
+
+def _overlap_word(d: Document) -> str:
+    if d["overlap"] is None:
+        return "not checked: " + str(d.get("reasons", {}).get("overlap", "no reason given"))
+    return "exclusion violations seen by the workload"
+
+
+def _overhead_word(overhead: dict[str, Any]) -> str:
+    low, high = overhead["interval"]
+    pairs = f"{count(overhead['pairs'])} pairs of blocks"
+    if low is None:
+        why = overhead.get("reasons", {})
+        return f"bare / instrumented; {why.get('ratio') or why.get('interval')}"
+    return f"bare / instrumented rate, 95% interval {low:.3f} .. {high:.3f}, {pairs}"
+
+
+def _times(d: Document) -> Table:
+    rows = []
+    for key, label in _LABELS.items():
+        found = d[key]
+        if found is None or not found["count"]:
+            why = d.get("reasons", {}).get(key) if found is None else found.get("reason")
+            rows.append((label, *[NONE] * 6, "0" if found else NONE, why or ""))
+            continue
+        marks = (found[k] for k in ("mean", "p50", "p90", "p99", "p999", "max"))
+        word = ""
+        sampled = d.get("handoff_log", {}).get("sampled_ratio", 1.0)
+        if key == "handoff_ns" and sampled < 0.999:
+            word = f"logged {percent(sampled)} of the time"
+        rows.append((label, *(ns(m) for m in marks), count(found["count"]), word))
+    columns = ("time", ">mean", ">p50", ">p90", ">p99", ">p99.9", ">max", ">samples", "remark")
+    return Table("", columns, rows)
+
+
+def _threads(d: Document) -> Table:
+    t, total = d["threads"], d["total"]["acquisitions"]
+    shown = min(len(t["acquisitions"]), _MAX_THREAD_ROWS)
+    longest = t["wait_max_ns"] or [None] * len(t["cpu"])
+    switches = t.get("involuntary_switches") or [None] * len(t["cpu"])
+    rows: list[tuple[str, ...]] = [
+        (
+            str(i),
+            str(t["cpu"][i]),
+            count(t["acquisitions"][i]),
+            rate(t["rate_per_s"][i]),
+            percent(t["acquisitions"][i] / total) if total else NONE,
+            ns(longest[i]),
+            count(switches[i]),
+        )
+        for i in range(shown)
+    ]
+    if shown < len(t["cpu"]):
+        rows.append((f"and {len(t['cpu']) - shown} more", *[""] * 6))
+    columns = (">thread", ">CPU", ">acquisitions", ">rate", ">share", ">longest wait", ">CPU lost")
+    return Table("", columns, rows)
+
+
+def _events(d: Document) -> list[Part]:
+    total = d["total"]["acquisitions"]
+    counted = {name: n for name, n in d["events"].items() if n}
+    unknown = [name for name, n in d["events"].items() if n is None]
+    parts: list[Part] = []
+    if counted:
+        rows = [
+            (name, count(n), f"{n / total:.3g}" if total else NONE) for name, n in counted.items()
+        ]
+        parts.append(Table("", ("event", ">count", ">per acquisition"), rows))
+    if unknown:
+        why = d.get("reasons", {}).get(f"events.{unknown[0]}", "no reason given")
+        parts.append(Notes("not counted", [f"{', '.join(unknown)}: {why}"]))
+    return parts
+
+
+def _perf(d: Document) -> list[Part]:
+    if not d["perf"]:
+        return []
+    rows = []
+    for name, row in d["perf"].items():
+        time = ns if row["unit"] == "ns" else count
+        per = row["per_acquisition"]
+        word = "" if row["value"] is not None else with_errno(row)
+        ran = NONE if row["running_ratio"] is None else percent(row["running_ratio"])
+        each = NONE if per is None else f"{per:.4g}"
+        rows.append((name, time(row["value"]), each, ran, row["source"], word))
+    columns = ("perf event", ">value", ">per acquisition", ">counted", "source", "why not")
+    return [Table("", columns, rows)]
+
+
+def with_errno(entry: dict[str, Any]) -> str:
+    """The `reason` of an entry after its `errno`, unless it begins with that already."""
+    reason, name = entry.get("reason", "no reason given"), entry.get("errno")
+    return reason if not name or reason.startswith(name) else f"{name}: {reason}"
+
+
+def _waiters(d: Document) -> list[Part]:
+    if "waiters" not in d:
+        return []
+    rows = []
+    for w in d["waiters"]:
+        what = ".".join(filter(None, (w["object"], w["field"])))
+        place = f"{w['file']}:{w['line']}" if w["file"] else ""
+        row = (str(w["thread"]), str(w["cpu"]), w["state"], what, place, seconds(w["since_s"]))
+        rows.append(row)
+    columns = (">thread", ">CPU", "state", "on", "source", ">since")
+    return [Table("who waits where", columns, rows)]

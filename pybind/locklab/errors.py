@@ -10,6 +10,11 @@ The C extension imports this module, so it must not import anything of the packa
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from locklab.result import Result
+
 __all__ = [
     "CheckFailed",
     "ConfigError",
@@ -54,7 +59,15 @@ class Unsupported(LocklabError, NotImplementedError):  # noqa: N818
 
 
 class RunError(LocklabError, RuntimeError):
-    """It was asked properly but failed: misuse of a lock, a busy port, a stopped server."""
+    """It was asked properly but failed: misuse of a lock, a busy port, a stopped server.
+
+    Attributes
+    ----------
+    result
+        Of a run that failed or hung: the :class:`locklab.Result` until then; else None.
+    """
+
+    result: Result | None = None
 
 
 class RunTimeout(RunError, TimeoutError):  # noqa: N818

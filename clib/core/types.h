@@ -18,6 +18,15 @@
 /* A slow path: out of line, so that the fast path in front of it needs no frame. */
 #define LL_SLOW __attribute__((noinline, cold))
 
+/* Built with AddressSanitizer or ThreadSanitizer, which want to see every call and stack. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define LL_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define LL_SANITIZED 1
+#endif
+#endif
+
 #define LL_UNUSED(x) ((void)(x))
 #define LL_LIKELY(x) __builtin_expect(!!(x), 1)
 #define LL_UNLIKELY(x) __builtin_expect(!!(x), 0)

@@ -125,25 +125,66 @@ static void turns_done(struct eng_thread *self, unsigned turn)
     }
 }
 
-uint64_t eng_native_await(const void *addr, unsigned width, enum eng_test test, uint64_t mask,
-                          uint64_t want, const struct eng_site *site)
+uint64_t eng_native_await_body(const void *addr, uint64_t want, uint64_t mask,
+                               const struct eng_native_await *await)
 {
     const struct eng_term term = {.addr = addr,
                                   .operand = want,
                                   .mask = mask,
-                                  .width = (uint8_t)width,
-                                  .test = (uint8_t)test};
+                                  .width = (uint8_t)await->width,
+                                  .test = (uint8_t)await->test,
+                                  .acquire = true};
     unsigned turn = 0;
     uint64_t seen;
 
     do {
-        eng_native_turn(&turn, addr, site);
-        eng_native_probe(addr, width, site);
+        eng_native_turn(&turn, addr, &await->site);
+        eng_native_probe(addr, await->width, &await->site);
         seen = load_term(&term);
     } while (!eng_term_holds(&term, seen));
     turns_done(eng_native_self, turn);
     return seen;
 }
+
+#if defined(__x86_64__) && !defined(LL_SANITIZED)
+/* Calls eng_native_await_body(rdi, rsi, rdx, rcx) and preserves every general register but rax. */
+__asm__(".pushsection .text.unlikely,\"ax\",@progbits\n"
+        ".globl eng_native_await_thunk\n"
+        ".hidden eng_native_await_thunk\n"
+        ".type eng_native_await_thunk,@function\n"
+        "eng_native_await_thunk:\n"
+        ".cfi_startproc\n"
+        "push %rbp\n"
+        ".cfi_def_cfa_offset 16\n"
+        ".cfi_offset rbp, -16\n"
+        "mov %rsp, %rbp\n"
+        ".cfi_def_cfa_register rbp\n"
+        "push %rdi\n"
+        "push %rsi\n"
+        "push %rdx\n"
+        "push %rcx\n"
+        "push %r8\n"
+        "push %r9\n"
+        "push %r10\n"
+        "push %r11\n"
+        "and $-16, %rsp\n"
+        "call eng_native_await_body\n"
+        "lea -64(%rbp), %rsp\n"
+        "pop %r11\n"
+        "pop %r10\n"
+        "pop %r9\n"
+        "pop %r8\n"
+        "pop %rcx\n"
+        "pop %rdx\n"
+        "pop %rsi\n"
+        "pop %rdi\n"
+        "pop %rbp\n"
+        ".cfi_def_cfa rsp, 8\n"
+        "ret\n"
+        ".cfi_endproc\n"
+        ".size eng_native_await_thunk, .-eng_native_await_thunk\n"
+        ".popsection\n");
+#endif
 
 /* 0, or the reason to give up after `round` rounds, asked in the documented order. */
 static int gave_up(const struct eng_giveup *g, uint32_t round)

@@ -79,16 +79,43 @@ LL_TEMPLATE void eng_native_probe(const void *addr, unsigned width, const struct
 #define ENG_NATIVE_HOLDS_ENG_GE(x, m, v) ((x) >= (v))
 #define ENG_NATIVE_HOLDS_ENG_MASK_EQ(x, m, v) (((x) & (m)) == (v))
 #define ENG_NATIVE_HOLDS_ENG_MASK_NE(x, m, v) (((x) & (m)) != (v))
-#define ENG_AWAIT(w, test, m, v, order)                                                            \
+/* The first look is inline, the wait is not; and the call must not make the fast path save
+ * registers around it, so on x86-64 it goes through a thunk that preserves all of them. */
+#define ENG_AWAIT(w, test_, m, v, order)                                                           \
     __extension__({                                                                                \
         __typeof__((w)->raw) want_ = (v), seen_ = ENG_LOAD(w, order);                              \
-        if (LL_UNLIKELY(!ENG_NATIVE_HOLDS_##test(seen_, m, want_))) {                              \
+        if (LL_UNLIKELY(!ENG_NATIVE_HOLDS_##test_(seen_, m, want_))) {                             \
+            static const struct eng_native_await await_ = {                                        \
+                .site = {__FILE__, __func__, #w, __LINE__},                                        \
+                .width = sizeof((w)->raw),                                                         \
+                .test = (test_)};                                                                  \
             eng_count(LL_EV_await_blocked);                                                        \
-            seen_ = (__typeof__(seen_))(uintptr_t)eng_native_await(                                \
-                &(w)->raw, sizeof((w)->raw), test, m, ENG_BITS(w, want_), ENG_SITE(#w));           \
+            seen_ = (__typeof__(seen_))(uintptr_t)eng_native_await(&(w)->raw, ENG_BITS(w, want_),  \
+                                                                   m, &await_);                    \
         }                                                                                          \
         seen_;                                                                                     \
     })
+
+LL_TEMPLATE uint64_t eng_native_await(const void *addr, uint64_t want, uint64_t mask,
+                                      const struct eng_native_await *await)
+{
+#if defined(__x86_64__) && !defined(LL_SANITIZED)
+    uint64_t seen;
+
+    /* steps over the red zone, since the compiler does not know of the call */
+    __asm__ volatile("lea -128(%%rsp), %%rsp\n\t"
+                     "call eng_native_await_thunk\n\t"
+                     "lea 128(%%rsp), %%rsp"
+                     : "=a"(seen)
+                     : "D"(addr), "S"(want), "d"(mask), "c"(await)
+                     : "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6",
+                       "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14",
+                       "xmm15");
+    return seen;
+#else
+    return eng_native_await_body(addr, want, mask, await);
+#endif
+}
 
 #define eng_await_any(terms, n, giveup)                                                            \
     eng_native_await_any(terms, n, giveup, ENG_SITE("await_any"))

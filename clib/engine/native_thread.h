@@ -76,9 +76,14 @@ void eng_native_poll(const void *addr, const struct eng_site *site);
 void eng_native_yield(const struct eng_site *site);
 /* The rest of an await whose condition did not hold at the first look; the value that met it. Cold,
  * so that the code in front of it keeps its registers where a call would lose them. */
-__attribute__((cold)) uint64_t eng_native_await(const void *addr, unsigned width,
-                                                enum eng_test test, uint64_t mask, uint64_t want,
-                                                const struct eng_site *site);
+/* Waits on after a first look that failed; always with acquire order; the value that held. */
+struct eng_native_await { /* what is constant about one await of the source */
+    struct eng_site site;
+    unsigned width;
+    enum eng_test test;
+};
+uint64_t eng_native_await_body(const void *addr, uint64_t want, uint64_t mask,
+                               const struct eng_native_await *await) __attribute__((cold));
 int eng_native_await_any(const struct eng_term *terms, unsigned n, const struct eng_giveup *giveup,
                          const struct eng_site *site);
 enum eng_park_result eng_native_park(uint64_t deadline_ns, const struct eng_site *site);

@@ -15,7 +15,7 @@
 #define TURNS 3u
 #define SEEDS 300u
 
-static const char *const clients[] = {"mutex", "try", "shared"};
+static const char *const clients[] = {"mutex", "try", "try-once", "shared"};
 static unsigned failures;
 
 static void complain(const char *lock, const char *client, uint64_t seed, const char *what)

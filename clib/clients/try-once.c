@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* try-once - try_acquire alone: who fails goes without and does not come back */
+#include "core/client.h"
+#include "clients/counters.h"
+
+static void body(struct ll_client *c, uint32_t thread)
+{
+    for (uint32_t i = 0; i < c->turns; i++) {
+        if (!c->lock->ops.try_acquire(c->instance, c->node[thread]))
+            continue;
+        counters_section(c, thread);
+        c->lock->ops.release(c->instance, c->node[thread]);
+    }
+}
+
+LL_CLIENT(try_once) = {
+    .name = "try-once",
+    .summary = "each thread tries `turns` times and enters only if that succeeds",
+    .kind = LL_KIND_EXCLUSIVE,
+    .needs_try = true,
+    .body = body,
+    .verdict = counters_verdict,
+};

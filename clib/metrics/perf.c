@@ -304,8 +304,8 @@ static void value_of(struct event *e, struct ll_perf_value *out)
         return;
     }
     if (e->failed < e->merged)
-        used = (size_t)snprintf(e->reason, sizeof(e->reason), "in %u of %u threads ", e->failed,
-                                e->merged);
+        used = (size_t)snprintf(e->reason, sizeof(e->reason),
+                                "in %u of %u threads and repetitions ", e->failed, e->merged);
     explain(e, err, e->reason + used, sizeof(e->reason) - used);
 }
 

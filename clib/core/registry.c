@@ -46,6 +46,10 @@ static const struct ll_client_desc *const clients[][LL_VARIANTS] = {
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 #define ID_SIZE 64
+#define ADDED_MAX 16
+
+static const struct ll_lock_desc *added[ADDED_MAX][LL_VARIANTS];
+static size_t n_added;
 
 static const struct ll_field no_fields[] = {LL_FIELD_END};
 static const struct ll_param no_params[] = {LL_PARAM_END};
@@ -67,13 +71,32 @@ const char *ll_lock_id(const struct ll_lock_desc *desc, char *buf, size_t size)
     return buf;
 }
 
+/* Row of the table, those of the .def file first; NULL at the end. */
+static const struct ll_lock_desc *const *lock_row(size_t row)
+{
+    if (row < COUNT(locks))
+        return locks[row];
+    return row - COUNT(locks) < n_added ? added[row - COUNT(locks)] : NULL;
+}
+
+int ll_registry_add(const struct ll_lock_desc *const variant[LL_VARIANTS])
+{
+    if (!variant[LL_VARIANT_NATIVE])
+        return -EINVAL;
+    if (n_added == ADDED_MAX)
+        return -ENOSPC;
+    memcpy(added[n_added++], variant, sizeof(added[0]));
+    return 0;
+}
+
 const struct ll_lock_desc *ll_lock_find(const char *id, enum ll_variant variant)
 {
+    const struct ll_lock_desc *const *row;
     char buf[ID_SIZE];
 
-    for (size_t i = 0; i < COUNT(locks); i++)
-        if (locks[i][variant] && !strcmp(ll_lock_id(locks[i][variant], buf, sizeof(buf)), id))
-            return locks[i][variant];
+    for (size_t i = 0; (row = lock_row(i)); i++)
+        if (row[variant] && !strcmp(ll_lock_id(row[variant], buf, sizeof(buf)), id))
+            return row[variant];
     return NULL;
 }
 
@@ -93,35 +116,36 @@ const struct ll_client_desc *ll_client_find(const char *id, enum ll_variant vari
     return NULL;
 }
 
-/* Index into `locks` of the i-th lock that this build has; COUNT(locks) if there is none. */
+/* Row of the i-th lock that this build has; its table's end if there is none. */
 static size_t nth_lock(size_t i)
 {
-    size_t row;
+    const struct ll_lock_desc *const *row;
+    size_t n = 0;
 
-    for (row = 0; row < COUNT(locks); row++)
-        if (locks[row][LL_VARIANT_NATIVE] && i-- == 0)
+    for (; (row = lock_row(n)); n++)
+        if (row[LL_VARIANT_NATIVE] && i-- == 0)
             break;
-    return row;
+    return n;
 }
 
 size_t ll_lock_count(void)
 {
     size_t n = 0;
 
-    while (nth_lock(n) < COUNT(locks))
+    while (lock_row(nth_lock(n)))
         n++;
     return n;
 }
 
 int ll_lock_get(size_t i, struct ll_lock_info *out)
 {
-    static char ids[COUNT(locks)][ID_SIZE]; /* the same bytes whoever writes them */
+    static char ids[COUNT(locks) + ADDED_MAX][ID_SIZE]; /* the same bytes whoever writes them */
     size_t row = nth_lock(i);
     const struct ll_lock_desc *d;
 
-    if (row >= COUNT(locks))
+    if (!lock_row(row))
         return -ENOENT;
-    d = locks[row][LL_VARIANT_NATIVE];
+    d = lock_row(row)[LL_VARIANT_NATIVE];
     *out = (struct ll_lock_info){
         .size = sizeof(*out),
         .version = LL_ABI,

@@ -20,5 +20,9 @@ const struct ll_lock_desc *ll_lock_find(const char *id, enum ll_variant variant)
 const struct ll_workload_desc *ll_workload_find(const char *id, enum ll_variant variant);
 const struct ll_client_desc *ll_client_find(const char *id, enum ll_variant variant);
 
+/* Lists a lock that stands in no .def file, e.g. one broken on purpose by a test; variants may be NULL.
+ * Not thread-safe: before any run. 0, -EINVAL (no native variant), -ENOSPC (16 at most). */
+int ll_registry_add(const struct ll_lock_desc *const variant[LL_VARIANTS]);
+
 /* "family/name" into buf; returns buf. */
 const char *ll_lock_id(const struct ll_lock_desc *desc, char *buf, size_t size);

@@ -18,7 +18,7 @@
 #define MAX_THREADS 4u
 #define TURNS 3000u /* of each thread, unless time is up first */
 #define LEAST_TURNS 8u
-#define BOUND_NS 250000000u
+#define BOUND_NS 150000000u
 
 #ifdef __SANITIZE_THREAD__
 static const bool under_tsan = true;

@@ -35,7 +35,7 @@ struct mt_log_entry *mt_log_open(struct mt_log *log, uint64_t got)
     struct mt_log_entry *entry;
     uint64_t head = log->head;
 
-    if ((got >> MT_WINDOW_SHIFT) & log->every_mask)
+    if ((got >> MT_WINDOW_SHIFT) & eng_own_read(&log->every_mask))
         return NULL;
     if (LL_UNLIKELY(head - log->tail_seen > log->mask)) {
         log->tail_seen = eng_own_read_acq(&log->tail);

@@ -26,7 +26,7 @@ struct mt_log {
     /* the controller's */
     LL_OWN_LINE uint64_t tail; /* entries taken so far */
     uint64_t lost_seen;
-    /* read-only */
+    /* the controller's, set before the measured phase */
     LL_OWN_LINE uint64_t mask; /* capacity - 1 */
     uint64_t every_mask;       /* windows with (number & every_mask) == 0 are logged */
     struct mt_log_entry *ring;

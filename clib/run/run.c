@@ -168,7 +168,7 @@ static struct mt_merge *make_merge(struct ll_run *run, struct crew *c, double ra
         return NULL;
     for (uint32_t i = 0; i < c->threads; i++) {
         logs[i] = &c->member[i].log;
-        logs[i]->every_mask = mask;
+        eng_own_set(&logs[i]->every_mask, mask);
         mt_log_discard(logs[i]); /* what the warm-up left */
     }
     run->tally.handoff_share = 1.0 / (double)(mask + 1);

@@ -29,8 +29,9 @@ static void stuck_acquire(void *lock, void *node)
     struct stuck *l = lock;
 
     (void)node;
-    eng_await_eq_acq(&l->word, 0);
-    eng_store_rlx(&l->word, 1);
+    do
+        eng_await_eq_rlx(&l->word, 0);
+    while (eng_xchg_acq(&l->word, 1));
 }
 
 static void stuck_release(void *lock, void *node)
@@ -135,12 +136,23 @@ static void figures_add_up(const struct ll_result *r)
 
 /* ---- tests ---- */
 
+/* ThreadSanitizer sees no order in libck's inline assembly, and races are what spin/none is for. */
+static bool tsan_understands(const struct ll_lock_info *info)
+{
+#ifdef __SANITIZE_THREAD__
+    return strncmp(info->id, "host/ck-", 8) && !(info->claims & LL_BROKEN);
+#else
+    (void)info;
+    return true;
+#endif
+}
+
 static void every_lock_runs_and_adds_up(void)
 {
     struct ll_lock_info info;
 
     for (size_t i = 0; !ll_lock_get(i, &info); i++) {
-        if (!strncmp(info.id, "test/", 5))
+        if (!strncmp(info.id, "test/", 5) || !tsan_understands(&info))
             continue;
         for (int metrics = LL_METRICS_EVENTS; metrics <= LL_METRICS_FULL; metrics++) {
             struct ll_plan p = plan_of(info.id, 2, 0.02);

@@ -101,6 +101,12 @@ static void merging_is_adding(void)
     }
     EXPECT(memcmp(&sum, &whole, sizeof(sum)) == 0, "parts give the whole");
     EXPECT(memcmp(&sum, &other, sizeof(sum)) == 0, "in any order");
+
+    /* as if its writer stood between two steps: the buckets decide */
+    part[0].count -= 7;
+    memset(&sum, 0, sizeof(sum));
+    ll_histogram_merge(&sum, &part[0]);
+    EXPECT(sum.count == part[0].count + 7, "count %lu", sum.count);
 }
 
 /* A reader of a histogram under way: whole numbers that never go back, buckets equal to count. */

@@ -7,6 +7,7 @@
 #include <linux/perf_event.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -226,6 +227,14 @@ static void sleep_often(int n)
         nanosleep(&(struct timespec){0, 50000}, NULL);
 }
 
+static uint64_t page_faults(void)
+{
+    struct rusage r;
+
+    getrusage(RUSAGE_THREAD, &r);
+    return (uint64_t)(r.ru_minflt + r.ru_majflt);
+}
+
 static uint64_t cpu_ns(void)
 {
     struct timespec t;
@@ -423,6 +432,8 @@ static void each_errno_has_its_sentence(void)
         {-EACCES, 2, true, "cycles:k", "sysctl kernel.perf_event_paranoid=1"},
         {-EPERM, 1, true, "cycles", "is 1 and would allow it: the container's seccomp filter"},
         {-EPERM, 2, true, "cpu-migrations", "sysctl kernel.perf_event_paranoid=1"},
+        {-EPERM, 2, true, "cycles", "is 2 and would allow it"},
+        {-EPERM, 1, true, "cycles:k", "is 1 and would allow it"},
         {-EPERM, INT_MIN, true, "cycles", "cannot be read; give the program CAP_PERFMON"},
         {-ENOSPC, 2, true, "cycles", "ENOSPC: all counters"},
         {-EMFILE, 2, true, "cycles", "ulimit -n"},
@@ -466,22 +477,27 @@ static void rusage_stands_in(void)
     struct ll_perf_value v[5];
     struct ll_perf_probe p;
     struct mt_perf_set *set;
+    uint64_t faults;
 
     fake_reset();
     fake.err_kernel = -EACCES;
     EXPECT(mt_perf_set_new(names, 5, &set, NULL) == 0, "no set");
     mt_perf_open(set, &t);
     EXPECT(fake.opens == 2, "the clock and the faults of user space, not %d", fake.opens);
+    faults = page_faults();
     for (int round = 0; round < 2; round++) {
+        touch_pages(5);
         sleep_often(5);
         mt_perf_enable(&t);
         sleep_often(10);
         touch_pages(50);
         mt_perf_disable(&t);
     }
+    faults = page_faults() - faults;
     mt_perf_close(set, &t);
     mt_perf_merge(set, &t);
     mt_perf_values(set, v, 5);
+    EXPECT(v[1].value + 10 <= faults, "%lu faults, %lu with those outside", v[1].value, faults);
     EXPECT(strcmp(v[0].source, "rusage") == 0 && v[0].counted && v[0].value >= 20 &&
                v[0].running_ratio == 1,
            "switches: %lu by %s", v[0].value, v[0].source);

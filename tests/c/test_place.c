@@ -94,6 +94,17 @@ static void uneven_machine(void)
     ll_topology_free(&topo);
 }
 
+static void nodes_within_a_package(void)
+{
+    struct ll_error err;
+
+    EXPECT(ll_topology_synthetic("package:2 node:2 core:2 pu:1", &topo, &err) == 0, "%s", err.text);
+    EXPECT(topo.n_nodes == 4, "%u nodes", topo.n_nodes);
+    gives("scatter", 8, "0,4,2,6,1,5,3,7 on 8");
+    gives("nodes:1,3", 4, "2,3,6,7 on 4");
+    ll_topology_free(&topo);
+}
+
 static void mistakes_name_value_and_range(void)
 {
     struct ll_error err;
@@ -204,6 +215,7 @@ int main(void)
     foreign_topology_is_refused();
     two_nodes_of_two_cores_of_two_threads();
     uneven_machine();
+    nodes_within_a_package();
     mistakes_name_value_and_range();
     host_topology_is_the_affinity_mask();
     regime_is_a_plausible_time();

@@ -190,11 +190,15 @@ static void more_threads_than_cpus_end(void)
 
 static void stop_ends_the_run_and_leaves_a_result(void)
 {
+    static struct ll_snapshot snapshot;
     struct ll_plan p = plan_of("spin/ttas", 2, 30);
     struct ll_run *run = start(&p);
     const struct ll_result *r;
 
-    EXPECT(ll_run_wait(run, 0.15) == -ETIMEDOUT);
+    do {
+        EXPECT(ll_run_wait(run, 0.01) == -ETIMEDOUT);
+        ll_run_snapshot(run, &snapshot);
+    } while (snapshot.phase != LL_PHASE_MEASURE || snapshot.t_s < 0.05);
     ll_run_stop(run);
     r = finish(run, 5);
     EXPECT(r->status == LL_STATUS_INTERRUPTED && r->repeats == 1 && r->seconds > 0.05);

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import math
-from statistics import median
 from typing import TYPE_CHECKING, Any, cast
 
 from locklab import _core
@@ -152,6 +151,10 @@ def _threads(raw: _core.RunResult, arrays: Arrays) -> dict[str, Any]:
             continue
         threads[name] = column.tolist()
         arrays[f"threads.{name}"] = memoryview(column)
+        if name == "wait_max_ns" and 0 in threads["acquisitions"]:
+            got = zip(threads["acquisitions"], threads[name], strict=True)
+            threads[name] = [longest if n else None for n, longest in got]
+            threads["reasons"] = {name: "a thread that acquired the lock not once has no wait"}
         if name == "acquisitions":
             seconds = raw["seconds"]
             threads["rate_per_s"] = [rate(n, seconds) for n in threads["acquisitions"]]
@@ -252,6 +255,8 @@ def _overhead(raw: _core.RunResult, arrays: Arrays) -> dict[str, Any]:
 
 def overhead(bare: list[float], instrumented: list[float]) -> dict[str, Any]:
     """The document's `overhead` from the rates of the blocks, pair by pair."""
+    from statistics import median
+
     ratios = [b / i for b, i in zip(bare, instrumented, strict=True) if b > 0 and i > 0]
     reasons: dict[str, str] = {}
     found: dict[str, Any] = {

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-import platform
+import sys
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -77,11 +77,11 @@ def identity() -> dict[str, Any]:
     """What must be equal before results may be pooled (`environment.identity`)."""
     cpus = _core.cpus()
     build = build_parts()
-    uname = platform.uname()
+    uname = os.uname()
     found: dict[str, Any] = {
         "cpu_model": cpu_model(),
         "topology": topology(cpus),
-        "kernel": f"{uname.system} {uname.release} {uname.machine}",
+        "kernel": f"{uname.sysname} {uname.release} {uname.machine}",
         "governor": governor(),
         "smt": smt(cpus),
         "compiler": build.get("compiler"),
@@ -154,7 +154,7 @@ def observed(
         "clock": _core.clock(),
         "regime_ns": regime_ns,
         "git_revision": git_revision(),
-        "python": platform.python_version(),
+        "python": sys.version.partition(" ")[0],
         "locklab": __version__,
         "capabilities": lasting_capabilities(),
     }

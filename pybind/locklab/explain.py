@@ -14,6 +14,8 @@ Document = dict[str, Any]
 
 REGIME_FACTOR = 1.5  # round trips that differ more are another placement of the CPUs
 SPREAD_LIMIT = 0.10
+_COLLAPSE_NS = 100e3  # mean hand-off beyond any cache miss or wake-up
+_LONG_WAIT_NS = 1e6
 _STEPS = 3  # times shorter than so many clock steps are not resolved
 
 
@@ -24,8 +26,7 @@ def findings(document: Document) -> list[str]:
         for find in (
             _failure,
             _overlap,
-            _crowded,
-            _collapse,
+            _preemption,
             _regime,
             _spread,
             _unfair,
@@ -85,37 +86,51 @@ def _overlap(d: Document) -> Iterator[str]:
         )
 
 
-def _crowded(d: Document) -> Iterator[str]:
-    warning = crowd_warning(*crowd(d))
-    if warning:
-        yield warning[0].upper() + warning[1:] + "."
-
-
-def _collapse(d: Document) -> Iterator[str]:
+def _preemption(d: Document) -> Iterator[str]:
     """Name the cause where threads lost their CPU inside the lock."""
     threads, cpus = crowd(d)
-    total = d["total"]["acquisitions"]
+    crowded = crowd_warning(threads, cpus)
+    lost = _lost_inside(d)
+    longest = (d["wait_ns"] or {}).get("max")
+    if not lost:
+        if crowded:
+            yield crowded[0].upper() + crowded[1:] + "."
+        return
+    if not crowded and (longest or 0) < _LONG_WAIT_NS:
+        return
+    whose = crowded.partition(":")[0] if crowded else "other programs took CPUs"
+    wait = f"; the longest wait was {ns(longest)}" if longest else ""
+    head = "Collapse, caused by preemption" if collapsed(d) else "Preemption"
+    text = f"{head}: {whose}, and {lost}{wait}."
+    yield text + (_queue_word(d) if crowded else "")
+
+
+def collapsed(d: Document) -> bool:
+    """Whether handing the lock over takes so long that only waiting for a CPU explains it."""
+    handoff, wait = d["handoff_ns"], d["wait_ns"]
+    if handoff and handoff["count"]:
+        return bool(handoff["mean"] > _COLLAPSE_NS)
+    return bool(wait and wait["count"] and wait["mean"] > 10 * _COLLAPSE_NS)
+
+
+def _lost_inside(d: Document) -> str | None:
+    """How often a holder or waiter lost its CPU, and how we know; None if never."""
+    total = count(d["total"]["acquisitions"])
     holding = d["events"].get("preempted_holding")
     waiting = d["events"].get("preempted_waiting")
-    if threads <= cpus:
-        return
-    if holding is None or waiting is None:
-        switches = sum(d["threads"].get("involuntary_switches") or [])
-        if switches and total:
-            yield (
-                f"Cause of lost time: the threads lost their CPU {count(switches)} times "
-                "(involuntary context switches; rseq, which would tell holders from waiters, does "
-                "not work here)." + _queue_word(d)
-            )
-        return
-    if not holding + waiting:
-        return
-    longest = (d["wait_ns"] or {}).get("max")
-    wait = f"; the longest wait was {ns(longest)}" if longest else ""
-    yield (
-        f"Cause of lost time: preemption. {count(holding)} holders and {count(waiting)} waiters "
-        f"lost their CPU inside the lock (rseq marker), in {count(total)} acquisitions{wait}."
-        + _queue_word(d)
+    if holding is not None and waiting is not None:
+        if not holding + waiting:
+            return None
+        return (
+            f"{count(holding)} holders and {count(waiting)} waiters lost their CPU inside the "
+            f"lock (rseq marker) in {total} acquisitions"
+        )
+    switches = sum(d["threads"].get("involuntary_switches") or [])
+    if not switches:
+        return None
+    return (
+        f"the threads lost their CPU {count(switches)} times (involuntary context switches) in "
+        f"{total} acquisitions"
     )
 
 
@@ -126,7 +141,7 @@ def _queue_word(d: Document) -> str:
         return ""
     return (
         f" {d['config']['lock']} serves its waiters in order: whenever the next one is not on a "
-        "CPU, all wait until the scheduler runs it. It collapses by nature, it does not hang."
+        "CPU, all wait until the scheduler runs it. It does so by nature, it does not hang."
     )
 
 

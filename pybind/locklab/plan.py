@@ -25,6 +25,8 @@ CHOICES = {
     "build": ("instrumented", "bare", "probed"),
     "owner_run": ("coop", "heartbeat", "always", "never"),
 }
+# What to say of numbers that do not fit into the core's plan, so that it cannot judge them.
+_BEYOND_C = {"threads": (1, 1024), "repeat": (1, 1000)}
 _LATER = {
     "sim": "engine sim is not in this release, the simulator comes later; engine native runs real "
     "threads on this host",
@@ -97,14 +99,13 @@ class Plan:
             raise Unsupported(_LATER[self.engine], code="ENOTSUP", field="engine")
         if self.machine is not None:
             raise Unsupported(
-                f"machine {self.machine!r}: machine models belong to the simulator, which is not "
-                "in this release",
+                "machine models belong to the simulator, which is not in this release",
                 code="ENOTSUP",
                 field="machine",
             )
         if self.validate:
             raise Unsupported(
-                "validate: the order validator is not in this release",
+                "the order validator is not in this release",
                 code="ENOTSUP",
                 field="validate",
             )
@@ -196,10 +197,9 @@ def _whole(name: str, value: Any) -> int:
         number = operator.index(value)
     except TypeError:
         raise WrongType(name, f"must be an int, not {_type(value)}") from None
-    limit = 2**64 - 1 if name == "seed" else 2**32 - 1
-    if not 0 <= number <= limit:
-        allowed = f"0 to {limit}" if name == "seed" else "1 and upwards"
-        raise ConfigError(f"{name} {number} is not {allowed}", code="ERANGE", field=name)
+    low, high = _BEYOND_C.get(name, (0, 2**64 - 1))
+    if not 0 <= number < (2**64 if name == "seed" else 2**32):
+        raise ConfigError(f"{name} {number} is outside {low} to {high}", code="ERANGE", field=name)
     return number
 
 

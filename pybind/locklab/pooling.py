@@ -128,20 +128,29 @@ def _total(documents: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _threads(documents: list[dict[str, Any]], seconds: float) -> dict[str, Any]:
     parts = [d["threads"] for d in documents]
-    pooled = dict(parts[0])
-    for name, first in parts[0].items():
+    whys: dict[str, str] = {}
+    for part in parts:
+        whys |= part.get("reasons", {})
+    pooled = {k: v for k, v in parts[0].items() if k != "reasons"}
+    reasons = {}
+    for name in pooled:
         columns = [part.get(name) for part in parts]
-        if name in ("cpu", "reasons", "rate_per_s"):
+        if name in ("cpu", "rate_per_s"):
             continue
         if None in columns:
             pooled[name] = None
-            why: dict[str, str] = next((p["reasons"] for p in parts if "reasons" in p), {})
-            pooled["reasons"] = why | {name: why.get(name, "one of the results has none")}
-        elif isinstance(first, list):
-            best = max if name == "wait_max_ns" else sum
-            pooled[name] = [best(values) for values in zip(*columns, strict=True)]
+            reasons[name] = whys.get(name, "one of the results has none")
+            continue
+        best = _longest if name == "wait_max_ns" else sum
+        pooled[name] = [best(values) for values in zip(*columns, strict=True)]
+        if None in pooled[name]:
+            reasons[name] = whys.get(name, "one of the results has none")
     pooled["rate_per_s"] = [document.rate(n, seconds) for n in pooled["acquisitions"]]
-    return pooled
+    return pooled | ({"reasons": reasons} if reasons else {})
+
+
+def _longest(values: Iterable[int | None]) -> int | None:
+    return max((v for v in values if v is not None), default=None)
 
 
 def _histogram(parts: list[dict[str, Any] | None]) -> dict[str, Any] | None:

@@ -35,7 +35,8 @@ class Result:
     arrays : mapping of str to memoryview
         The columns of the document as read-only buffers, by their path in it: format ``Q``
         (uint64) or ``d`` (float64), one or two dimensions. ``numpy.asarray`` takes them without a
-        copy. ``series.rate_per_s`` has shape (intervals, threads), ``handoff_matrix.count``
+        copy. A null of the document is NaN there, and 0 in a column of whole numbers.
+        ``series.rate_per_s`` has shape (intervals, threads), ``handoff_matrix.count``
         (CPUs from, CPUs to), the others one element a thread, bucket, interval or block.
     """
 
@@ -220,11 +221,14 @@ def _columns(document: dict[str, Any]) -> dict[str, tuple[str, list[Any]]]:
 
 
 def _view(format_: str, column: list[Any]) -> memoryview:
-    """A read-only view of a column that came as JSON, null as NaN."""
+    """A read-only view of a column that came as JSON; null is NaN, and 0 among whole numbers."""
     rows = column if column and isinstance(column[0], list) else None
     flat = [x for row in column for x in row] if rows else column
-    kind = int if format_ == "Q" else float
-    values = array(format_, (float("nan") if x is None else kind(x) for x in flat))
+    values: array[Any]
+    if format_ == "Q":
+        values = array(format_, (int(x or 0) for x in flat))
+    else:
+        values = array(format_, (float("nan") if x is None else float(x) for x in flat))
     view = memoryview(values).toreadonly()
     if rows and rows[0]:
         return view.cast("B").cast(cast(Any, format_), (len(rows), len(rows[0])))

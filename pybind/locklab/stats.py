@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from statistics import fmean, median, pstdev
 from typing import Any
 
 from locklab.errors import Unsupported
@@ -26,7 +25,7 @@ def fairness(acquisitions: Sequence[int]) -> dict[str, Any]:
     squares = sum(x * x for x in acquisitions)
     found: dict[str, Any] = {
         "jain": total * total / (len(acquisitions) * squares),
-        "cov": pstdev(acquisitions) / fmean(acquisitions),
+        "cov": _deviation(acquisitions) / (total / len(acquisitions)),
         "max_over_min": None,
     }
     least = min(acquisitions)
@@ -58,6 +57,8 @@ def median_interval(samples: Sequence[float]) -> tuple[float, float] | None:
     """
     if len(samples) < MIN_INTERVAL:
         return None
+    from statistics import median
+
     stats = need_scipy("a confidence interval")
     test = stats.quantile_test(list(samples), q=median(samples), p=0.5)
     low, high = test.confidence_interval(CONFIDENCE)
@@ -94,6 +95,12 @@ def mann_whitney(a: Sequence[float], b: Sequence[float]) -> tuple[float, float]:
 
 def spread(samples: Sequence[float]) -> float | None:
     """Standard deviation / mean, None for fewer than two samples or a mean of 0."""
-    if len(samples) < 2 or not fmean(samples):
+    if len(samples) < 2 or not sum(samples):
         return None
-    return pstdev(samples) / fmean(samples)
+    return _deviation(samples) * len(samples) / math.fsum(samples)
+
+
+def _deviation(samples: Sequence[float]) -> float:
+    """Standard deviation of the whole set (the module `statistics` takes long to import)."""
+    mean = math.fsum(samples) / len(samples)
+    return math.sqrt(math.fsum((x - mean) ** 2 for x in samples) / len(samples))

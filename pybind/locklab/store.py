@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import stat
 from contextlib import suppress
 from pathlib import Path
@@ -80,7 +79,7 @@ def _is_regular(path: Path) -> bool:
 
 
 def _replace(target: Path, text: str) -> None:
-    temporary = target.with_name(f".{secrets.token_hex(6)}.locklab-tmp")
+    temporary = target.with_name(f".{os.urandom(6).hex()}.locklab-tmp")
     fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _mode(target))
     try:
         with os.fdopen(fd, "w", encoding="utf-8") as file:

@@ -107,7 +107,7 @@ def _dispatch(words: list[str]) -> int:
     if name in LATER:
         raise UsageError(f"{name} is not in this release: {LATER[name]}")
     what = "option" if name.startswith("-") else "command"
-    hint = suggestion(name, [*COMMANDS, *LATER, "--help", "--version"])
+    hint = suggestion(name, [*COMMANDS, "--help", "--version"]) or suggestion(name, LATER)
     raise UsageError(f"there is no {what} {name!r}{hint} (see locklab --help)")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from locklab import catalogue, store
-from locklab.cli.usage import Parser, add
+from locklab.cli.usage import Parser, add, choice
 from locklab.render import Notes, Part, Table, show
 
 _EXAMPLES = """examples:
@@ -25,7 +25,8 @@ def main(words: Sequence[str]) -> int:
         parser,
         "what",
         nargs="?",
-        choices=[*catalogue.CATALOGUE],
+        type=choice([*catalogue.CATALOGUE]),
+        metavar="PART",
         help="only this part: locks, workloads or machines",
     )
     add(parser, "--json", action="store_true", help="as JSON (schema locklab.list/1)")

@@ -6,7 +6,7 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Sequence
 
-from locklab.cli.usage import Parser, add, number, port, setting, whole
+from locklab.cli.usage import Parser, add, choice, number, port, setting, whole
 from locklab.plan import CHOICES, DEFAULT_SEED, Plan
 
 _EXAMPLES = """examples:
@@ -116,7 +116,8 @@ def _measures(parser: Parser) -> None:
     add(
         group,
         "--metrics",
-        choices=CHOICES["metrics"],
+        type=choice(CHOICES["metrics"]),
+        metavar="WORD",
         default=_default("metrics"),
         help="full (default), or events: counters without times",
     )
@@ -132,13 +133,22 @@ def _measures(parser: Parser) -> None:
         action="store_true",
         help="afterwards, bare against instrumented build in interleaved blocks",
     )
-    add(group, "--build", choices=CHOICES["build"], default=_default("build"), help="of the lock")
+    add(
+        group,
+        "--build",
+        type=choice(CHOICES["build"]),
+        metavar="WORD",
+        default=_default("build"),
+        help="of the lock: instrumented (default), bare or probed",
+    )
     add(
         group,
         "--owner-run",
-        choices=CHOICES["owner_run"],
+        type=choice(CHOICES["owner_run"]),
+        metavar="WORD",
         default=_default("owner_run"),
-        help="how a waiter judges whether the holder is on a CPU (default coop)",
+        help="how a waiter judges whether the holder is on a CPU: coop (default), heartbeat, "
+        "always, never",
     )
     add(
         group,

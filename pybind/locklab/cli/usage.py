@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from locklab.errors import LocklabError
+from locklab.errors import LocklabError, UnknownName
 from locklab.names import suggestion
 
 # The option behind each field that an error of the package can name.
@@ -57,7 +57,10 @@ def sentence(error: LocklabError, words: Sequence[str] = ()) -> str:
         given = re.compile(rf"(-p|--param=)?((lock|workload)\.)?{re.escape(error.field)}=")
         if any(given.match(word) for word in words):
             option = "-p"
-    return f"{option}: {error}" if option else str(error)
+    text = f"{option}: {error}" if option else str(error)
+    if isinstance(error, UnknownName) and error.field in ("lock", "workload"):
+        text += f" (see locklab list {error.field}s)"
+    return text
 
 
 class Parser(argparse.ArgumentParser):
@@ -116,6 +119,19 @@ def number(allowed: str) -> Callable[[str], float]:
             raise argparse.ArgumentTypeError(
                 f"{text!r} is not a number, {allowed} allowed"
             ) from None
+
+    return parse
+
+
+def choice(names: Sequence[str]) -> Callable[[str], str]:
+    """Type of an option that takes one of a few words."""
+
+    def parse(text: str) -> str:
+        if text in names:
+            return text
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not one of {', '.join(names)}{suggestion(text, names)}"
+        )
 
     return parse
 

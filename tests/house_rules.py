@@ -317,15 +317,20 @@ def _private(parts: list[str]) -> bool:
     return any(p.startswith("_") and not p.startswith("__") for p in parts)
 
 
-def object_symbols(path: str, nm: str) -> list[str]:
-    """`nm` output of a release lock object: policies folded away, nothing writable."""
+def object_symbols(path: str, table: str) -> list[str]:
+    """`objdump -t` of a release lock object: policies folded away, nothing writable.
+
+    Constants that hold addresses stand in ``.data.rel.ro``, which the loader makes read-only.
+    """
     bad = []
-    for line in nm.splitlines():
-        m = re.search(r"\b([A-Za-z]) (\S+)$", line)
+    for line in table.splitlines():
+        m = re.match(r"[0-9a-f]+ .{7} (\S+)\s+[0-9a-f]+\s+(?:\.hidden )?(\S+)$", line)
         if m is None:
             continue
-        if "policy" in m[2]:
-            bad.append(f"{path}:1: policy did not fold away: {m[2]}")
-        if m[1] in "bBdDC" and not m[2].startswith(("__", ".")):
-            bad.append(f"{path}:1: writable symbol {m[2]}")
+        section, symbol = m[1], m[2]
+        if "policy" in symbol:
+            bad.append(f"{path}:1: policy did not fold away: {symbol}")
+        writable = re.match(r"\.(data(?!\.rel\.ro)|bss|tbss|tdata)|\*COM\*", section)
+        if writable and symbol != section:
+            bad.append(f"{path}:1: writable symbol {symbol} in {section}")
     return bad

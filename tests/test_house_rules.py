@@ -143,7 +143,10 @@ def test_release_lock_objects_hold_no_policy_and_nothing_writable() -> None:
             obj = directory / build / path.removeprefix("clib/").replace(".c", ".o")
             if "/host/ck-" in path and not obj.exists():
                 continue  # built without libck, which the build has said
-            done = subprocess.run(["nm", obj], capture_output=True, text=True, check=True)
+            done = subprocess.run(
+                ["objdump", "-t", obj], capture_output=True, text=True, check=True
+            )
+            assert f"ll_lock_{rules.symbol_of(path)}_{build}" in done.stdout
             bad += rules.object_symbols(str(obj.relative_to(ROOT)), done.stdout)
     assert not bad, "\n".join(bad)
 
@@ -191,6 +194,7 @@ GOOD_TOP = """/* SPDX-License-Identifier: MIT */
  */
 """
 DESCRIPTOR = 'LL_LOCK(spin_mcs) = {\n    .name = "mcs",\n    .family = "spin",\n};\n'
+AT = "0000000000000000"
 MCS = "clib/locks/spin/mcs.c"
 BREAKS: list[tuple[rules.Rule, str, str]] = [
     (rules.include_graph, MCS, "#include <stdint.h>\n"),
@@ -236,8 +240,10 @@ BREAKS: list[tuple[rules.Rule, str, str]] = [
     (rules.public_package_only, "experiments/a.py", "import ctypes\n"),
     (rules.public_package_only, "experiments/a.py", "from locklab import _core\n"),
     (rules.public_package_only, "experiments/a.py", "import locklab\nlocklab._core.run()\n"),
-    (rules.object_symbols, "mcs.o", "0000000000000000 r policy\n"),
-    (rules.object_symbols, "mcs.o", "0000000000000000 b turns.0\n"),
+    (rules.object_symbols, "mcs.o", f"{AT} l     O .rodata\t0000000000000002 policy\n"),
+    (rules.object_symbols, "mcs.o", f"{AT} l     O .bss\t0000000000000004 turns.0\n"),
+    (rules.object_symbols, "mcs.o", f"{AT} l     O .data.x\t0000000000000004 turns.0\n"),
+    (rules.object_symbols, "mcs.o", f"{AT} g     O .data\t0000000000000004 .hidden x\n"),
 ]
 KEEPS: list[tuple[rules.Rule, str, str]] = [
     (rules.include_graph, MCS, '#include "core/lock.h"\n/* #include <stdio.h> */\n'),
@@ -256,11 +262,8 @@ KEEPS: list[tuple[rules.Rule, str, str]] = [
     (rules.no_machine_path, "README.md", "https://example.org/work/x and tests/root/x\n"),
     (rules.todo_has_issue, "a.c", "/* TO" + "DO(#12): think */\n"),
     (rules.public_package_only, "experiments/a.py", "import locklab\nlocklab.__version__\n"),
-    (
-        rules.object_symbols,
-        "mcs.o",
-        "0000 D __asan_x\n0000 R ll_lock_spin_mcs_native\n         U x\n",
-    ),
+    (rules.object_symbols, "mcs.o", f"{AT} g     O .data.rel.ro\t0000000000000040 .hidden ll\n"),
+    (rules.object_symbols, "mcs.o", f"{AT} l    d  .bss\t0000000000000000 .bss\n"),
 ]
 
 

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/* test_native_shim.c - the shim's vocabulary on real threads: words, views, awaits and their reasons
+ * to give up, parking, cancelling, unwinding, owner policies, irq points, the probe's hook. */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/lock.h"
+
+static int failures;
+#define EXPECT(cond)                                                                               \
+    do {                                                                                           \
+        if (!(cond)) {                                                                             \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #cond);                             \
+            failures++;                                                                            \
+        }                                                                                          \
+    } while (0)
+
+static void nap_ms(long ms)
+{
+    struct timespec t = {0, ms * 1000 * 1000};
+
+    nanosleep(&t, NULL);
+}
+
+static void words_and_views(void)
+{
+    eng_u32 w = {0x04030201};
+    eng_u64 q = {5};
+    eng_i64 i = {-3};
+    int x = 1, y = 2;
+    eng_ptr(int) p = {&x};
+    eng_plain(int32_t) plain = {7};
+
+    EXPECT(eng_load_rlx(eng_byte(&w, 0)) == 1 && eng_load_acq(eng_byte(&w, 3)) == 4);
+    EXPECT(eng_load_rlx(eng_half(&w, 1)) == 0x0403);
+    eng_store_rel(eng_half(&w, 0), 0xffff);
+    EXPECT(eng_load_rlx(&w) == 0x0403ffff);
+    EXPECT(eng_add_rlx(eng_half(&w, 0), 1) == 0xffff && eng_load_rlx(&w) == 0x04030000);
+    EXPECT(eng_or_ar(&w, 1) == 0x04030000 && eng_and_rel(&w, 1) == 0x04030001);
+    EXPECT(eng_sub_acq(&w, 2) == 1 && eng_load_rlx(&w) == UINT32_MAX);
+    EXPECT(eng_xchg_ar(&q, 9) == 5 && !eng_cas_acq(&q, 5, 1) && eng_cas_acq(&q, 9, 1));
+    EXPECT(eng_cmpxchg_ar(&q, 2, 3) == 1 && eng_cmpxchg_ar(&q, 1, 3) == 1 && eng_load_rlx(&q) == 3);
+    EXPECT(eng_add_rlx(&i, -1) == -3 && eng_load_rlx(&i) == -4);
+    EXPECT(eng_xchg_acq(&p, &y) == &x && eng_cas_rel(&p, &y, NULL) && !eng_load_acq(&p));
+    eng_write(&plain, eng_read(&plain) + 1);
+    EXPECT(eng_read(&plain) == 8);
+    eng_fence_full();
+}
+
+struct setter {
+    eng_u32 *word;
+    uint32_t value;
+};
+
+static void *set_later(void *arg)
+{
+    struct setter *s = arg;
+
+    nap_ms(5);
+    eng_store_rel(s->word, s->value);
+    return NULL;
+}
+
+static void awaits_wait(void)
+{
+    eng_u32 w = {0};
+    struct setter s = {&w, 0x105};
+    struct eng_term terms[2] = {eng_term_eq_acq(&w, 99), eng_term_mask_ne_rlx(&w, 0xff, 0)};
+    uint64_t before = eng_native_self->events[LL_EV_await_blocked];
+    pthread_t thread;
+
+    pthread_create(&thread, NULL, set_later, &s);
+    EXPECT(eng_await_any(terms, 2, NULL) == 1);
+    pthread_join(thread, NULL);
+    EXPECT(eng_native_self->events[LL_EV_await_blocked] == before + 1);
+    EXPECT(eng_await_mask_eq_acq(&w, 0xff, 5) == 0x105 && eng_await_ge_rlx(&w, 0x100) == 0x105);
+    EXPECT(eng_await_ne_rlx(&w, 0) == 0x105);
+    w.raw = 0;
+    pthread_create(&thread, NULL, set_later, &s);
+    EXPECT(eng_await_eq_acq(&w, 0x105) == 0x105); /* through the out-of-line half */
+    pthread_join(thread, NULL);
+}
+
+static void awaits_give_up(void)
+{
+    eng_u32 w = {0};
+    struct eng_term never = eng_term_eq_rlx(&w, 1);
+    struct eng_thread *self = eng_self();
+    struct eng_giveup deadline = {.deadline_ns = eng_now() + 1000000}, budget = {.budget = 3},
+                      resched = {.resched = true}, owner = {.owner = self},
+                      cancel = {.cancel = true};
+
+    EXPECT(eng_await_any(&never, 1, &deadline) == ENG_GAVE_UP_DEADLINE);
+    EXPECT(eng_now() >= deadline.deadline_ns);
+    EXPECT(eng_await_any(&never, 1, &budget) == ENG_GAVE_UP_BUDGET);
+    self->resched = 1;
+    EXPECT(eng_need_resched() && eng_await_any(&never, 1, &resched) == ENG_GAVE_UP_RESCHED);
+    eng_yield();
+    EXPECT(!eng_need_resched());
+    self->owner_policy = ENG_OWNER_NEVER;
+    EXPECT(eng_await_any(&never, 1, &owner) == ENG_GAVE_UP_OWNER);
+    self->owner_policy = ENG_OWNER_COOP;
+    self->cancel = 1;
+    EXPECT(eng_cancelled() && eng_await_any(&never, 1, &cancel) == ENG_GAVE_UP_CANCEL);
+    self->cancel = 0;
+    w.raw = 1; /* a condition that holds is never given up on */
+    EXPECT(eng_await_any(&never, 1, &budget) == 0);
+}
+
+static void policies_answer(void)
+{
+    struct eng_thread *self = eng_self();
+
+    self->owner_policy = ENG_OWNER_ALWAYS;
+    EXPECT(eng_on_cpu(self));
+    self->owner_policy = ENG_OWNER_COOP;
+    EXPECT(eng_on_cpu(self));
+    self->on_cpu = 0;
+    EXPECT(!eng_on_cpu(self));
+    self->on_cpu = 1;
+    self->owner_policy = ENG_OWNER_HEARTBEAT;
+    self->heartbeat_max_ns = 1000000000;
+    eng_heartbeat();
+    EXPECT(eng_on_cpu(self));
+    self->heartbeat_max_ns = 1;
+    nap_ms(1);
+    EXPECT(!eng_on_cpu(self));
+    self->owner_policy = ENG_OWNER_COOP;
+}
+
+static uint64_t wake_latency;
+
+static void note_wake(struct eng_thread *self, uint64_t ns)
+{
+    (void)self;
+    wake_latency = ns;
+}
+
+static void *unpark_later(void *arg)
+{
+    nap_ms(5);
+    eng_unpark((struct eng_thread *)arg);
+    return NULL;
+}
+
+static void *cancel_later(void *arg)
+{
+    nap_ms(5);
+    eng_native_cancel(arg);
+    return NULL;
+}
+
+static void parking(void)
+{
+    struct eng_thread *self = eng_self();
+    pthread_t thread;
+
+    self->on_wake = note_wake;
+    eng_unpark(self); /* before the park: the permit sticks, once */
+    eng_unpark(self);
+    EXPECT(eng_park(0) == ENG_WOKEN && wake_latency == 0);
+    EXPECT(eng_park(eng_now() + 2000000) == ENG_TIMED_OUT);
+    pthread_create(&thread, NULL, unpark_later, self);
+    EXPECT(eng_park(0) == ENG_WOKEN);
+    pthread_join(thread, NULL);
+    EXPECT(wake_latency > 0 && wake_latency < 5000000000u);
+    EXPECT(self->events[LL_EV_parks] == 2 && self->permit == 0 && self->on_cpu == 1);
+    pthread_create(&thread, NULL, cancel_later, self);
+    EXPECT(eng_park(0) == ENG_CANCELLED);
+    pthread_join(thread, NULL);
+    self->cancel = 0;
+    self->on_wake = NULL;
+}
+
+static void *abort_later(void *arg)
+{
+    nap_ms(5);
+    eng_native_abort(arg);
+    return NULL;
+}
+
+static void a_stuck_wait_unwinds(bool asleep)
+{
+    static eng_u32 never;
+    struct eng_thread *self = eng_self();
+    pthread_t thread;
+
+    pthread_create(&thread, NULL, abort_later, self);
+    self->can_unwind = true;
+    if (setjmp(self->unwind) == 0) {
+        if (asleep)
+            eng_park(0);
+        eng_await_eq_acq(&never, 1);
+        EXPECT(!"came back from a wait that never holds");
+    }
+    self->can_unwind = false;
+    pthread_join(thread, NULL);
+    self->abort = 0;
+    self->permit = 0;
+    EXPECT(asleep || (self->wait_site && strstr(self->wait_site->expr, "never")));
+}
+
+static unsigned irqs;
+
+static void irq_body(struct eng_thread *self)
+{
+    irqs++;
+    self->irq_pending = 1; /* must not nest */
+    eng_irq_point();
+}
+
+static void irq_points(void)
+{
+    struct eng_thread *self = eng_self();
+
+    self->irq_body = irq_body;
+    self->irq_pending = 1;
+    eng_irq_disable();
+    eng_irq_point();
+    EXPECT(irqs == 0);
+    eng_irq_enable();
+    eng_irq_point();
+    EXPECT(irqs == 1);
+    self->irq_pending = 0;
+    eng_irq_point();
+    EXPECT(irqs == 1);
+    self->irq_body = NULL;
+}
+
+static unsigned probes;
+
+static void on_probe(struct eng_thread *self, const void *addr, unsigned width,
+                     const struct eng_site *site)
+{
+    (void)self;
+    probes += addr && width == 4 && site->line > 0;
+}
+
+/* The probed build of a lock offers every Nth access to the hook; the others have no hook at all. */
+static void the_probed_build_samples(void)
+{
+    extern const struct ll_lock_desc ll_lock_spin_tas_probed, ll_lock_spin_tas_native;
+    struct eng_thread *self = eng_self();
+    char lock[256] __attribute__((aligned(128))) = {0};
+
+    self->on_probe = on_probe;
+    self->probe_every = self->probe_left = 4;
+    for (int i = 0; i < 8; i++) { /* an exchange and a store each: 16 accesses */
+        ll_lock_spin_tas_probed.ops.acquire(lock, NULL);
+        ll_lock_spin_tas_probed.ops.release(lock, NULL);
+    }
+    EXPECT(probes == 4);
+    ll_lock_spin_tas_native.ops.acquire(lock, NULL);
+    ll_lock_spin_tas_native.ops.release(lock, NULL);
+    EXPECT(probes == 4 && self->probe_left == 4);
+    self->probe_every = 0;
+    self->on_probe = NULL;
+}
+
+static void the_environment(void)
+{
+    uint64_t a = eng_now(), b;
+    struct eng_thread *first = eng_self();
+
+    eng_delay(2000000);
+    b = eng_now();
+    EXPECT(b - a >= 2000000);
+    EXPECT(eng_random() != eng_random());
+    EXPECT(eng_backoff(1, 4) == 2 && eng_backoff(2, 4) == 4 && eng_backoff(4, 4) == 4);
+    eng_native_detach();
+    EXPECT(eng_native_attach(3, 1) == first && first->generation == 1 && first->index == 3);
+}
+
+int main(void)
+{
+    if (!eng_native_attach(0, 1))
+        return 1;
+    words_and_views();
+    awaits_wait();
+    awaits_give_up();
+    policies_answer();
+    parking();
+    a_stuck_wait_unwinds(false);
+    a_stuck_wait_unwinds(true);
+    irq_points();
+    the_probed_build_samples();
+    the_environment();
+    return failures != 0;
+}

@@ -7,7 +7,7 @@
  * Lines    Uncontended 1 RMW to acquire, 1 to release, on `tail`. A hand-over writes the successor's
  *          `locked`; a waiter that leaves writes `next` before and `prev` behind it.
  * Order    FIFO among those that stay; who leaves comes back at the end, so no promise. unlock:
- *          store-rel `locked`, pairs with the acquire loads in attempt; CAS-rel on `tail`, pairs
+ *          store-rel `locked`, pairs with the acquire loads of `locked`; CAS-rel on `tail`, pairs
  *          with its exchange. All else hangs on RMWs: a link is taken by whoever swaps it out.
  * Origin   Linux 3.15, 2014, cancellable MCS lock for optimistic spinning; the plain queue behind it
  *          is explained at https://lwn.net/Articles/590243/. Written from a prose specification.
@@ -96,27 +96,37 @@ static LL_SLOW bool wait_in_queue(struct osq *l, struct osq_node *n, struct osq_
     return why == 0 || leave(l, n);
 }
 
-LL_TEMPLATE bool attempt(struct osq *l, struct osq_node *n)
+/* The predecessor behind which the node now stands; NULL: the lock is ours. */
+LL_TEMPLATE struct osq_node *join(struct osq *l, struct osq_node *n)
 {
-    struct osq_node *prev;
-
     if (LL_UNLIKELY(!eng_read(&n->thread)))
         eng_write(&n->thread, eng_self());
     eng_store_rlx(&n->locked, 0);
     eng_store_rlx(&n->next, NULL);
-    prev = eng_xchg_ar(&l->tail, n); /* rel: the node is complete; acq: pairs with release */
-    return LL_LIKELY(!prev) || wait_in_queue(l, n, prev);
+    return eng_xchg_ar(&l->tail, n); /* rel: the node is complete; acq: pairs with release */
+}
+
+static LL_SLOW void repeat(struct osq *l, struct osq_node *n, struct osq_node *prev)
+{
+    while (prev && !wait_in_queue(l, n, prev)) {
+        eng_yield(); /* also clears the wish that made us leave */
+        prev = join(l, n);
+    }
 }
 
 static void acquire(void *lock, void *node)
 {
-    while (!attempt(lock, node))
-        eng_yield(); /* also clears the wish that made us leave */
+    struct osq_node *prev = join(lock, node);
+
+    if (LL_UNLIKELY(prev))
+        repeat(lock, node, prev);
 }
 
 static bool try_acquire(void *lock, void *node)
 {
-    if (attempt(lock, node))
+    struct osq_node *prev = join(lock, node);
+
+    if (LL_LIKELY(!prev) || wait_in_queue(lock, node, prev))
         return true;
     eng_count(LL_EV_try_failed);
     return false;
@@ -131,7 +141,7 @@ static LL_SLOW void hand_over(struct osq *l, struct osq_node *n)
         next = take_next(l, n, NULL);
     }
     if (next)
-        eng_store_rel(&next->locked, 1); /* remote: next->locked; pairs with attempt */
+        eng_store_rel(&next->locked, 1); /* remote: next->locked; pairs with the loads of it */
 }
 
 static void release(void *lock, void *node)

@@ -124,6 +124,14 @@ static void request_over(void *cls, struct MHD_Connection *mhd, void **context,
     *context = NULL;
 }
 
+/* The client has hung up. libmicrohttpd misses it if the end came before it read the last bytes. */
+static bool has_ended(const struct dash_conn *conn)
+{
+    char byte;
+
+    return recv(conn->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 /* Closes those that never finish a request, however busily they send bits of it. */
 static void sweep(struct ll_server *server)
 {
@@ -131,10 +139,16 @@ static void sweep(struct ll_server *server)
 
     for (uint32_t i = 0; i < server->n_conns; i++) {
         struct dash_conn *conn = &server->conns[i];
-        uint64_t limit = conn->over ? 2 : DASH_IDLE_S;
+        uint64_t limit = DASH_IDLE_S;
 
-        if (conn->fd >= 0 && !conn->answering && now - conn->since_ns > limit * DASH_SECOND_NS)
-            shutdown(conn->fd, SHUT_RDWR); /* libmicrohttpd sees the end and frees it */
+        if (conn->fd < 0 || conn->answering)
+            continue;
+        if (has_ended(conn))
+            limit = 1;
+        else if (conn->over)
+            limit = 2;
+        if (now - conn->since_ns > limit * DASH_SECOND_NS)
+            shutdown(conn->fd, SHUT_RDWR); /* libmicrohttpd sees that and frees it */
     }
     server->swept_ns = now;
 }

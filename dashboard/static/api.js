@@ -8,7 +8,6 @@ export class Problem extends Error {
     this.title = members.title ?? "";
     this.detail = members.detail ?? "";
     this.field = members.field ?? null;
-    this.members = members;
   }
 }
 

@@ -76,4 +76,4 @@ export function table(caption, columns, rows, attrs = {}) {
 
 /** A box that scrolls by keyboard too. */
 export const scroller = (label, node) =>
-  h("div", { class: "scroll", role: "region", "aria-label": label, tabindex: "0" }, node);
+  h("div", { class: "scroll", role: "group", "aria-label": label, tabindex: "0" }, node);

@@ -4,6 +4,7 @@
 import { Problem, startRun } from "./api.js";
 import { $, announce, h, setAttr, setText } from "./dom.js";
 import { defaultOf, makeField, valueOf } from "./fields.js";
+import { refresh } from "./runs.js";
 import { changed, state } from "./state.js";
 
 // The defaults are those of locklab.run, but for the seconds: a page is watched.
@@ -171,6 +172,7 @@ async function send(event) {
     announce(`Run ${id} started`);
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
+    if (error.status === 409) await refresh(); // the list then knows which run is in the way
     const name = fieldOf(error.field);
     state.form = {
       busy: false,
@@ -220,7 +222,7 @@ function renderErrors() {
 
 function linkToRunning(p) {
   if (p.status !== 409) return [];
-  const running = p.members.run ?? state.runs.list.find((run) => run.status === "running")?.id;
+  const running = state.runs.list.find((run) => run.status === "running")?.id;
   if (running === undefined) return [];
   return [" ", h("a", { href: `#run=${encodeURIComponent(running)}` }, `Show run ${running}`)];
 }

@@ -7,9 +7,8 @@ const SPACE = "\u202f"; // narrow no-break space: a number and its unit stay tog
 
 const isNumber = (v) => typeof v === "number" && Number.isFinite(v);
 
-/** 12345678 -> "12.3"; whole numbers below 1000 stay whole. */
+/** Three significant digits of a value below 1000. */
 function digits(value) {
-  if (Number.isInteger(value) && Math.abs(value) < 1000) return String(value);
   const size = Math.abs(value);
   return value.toFixed(size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2);
 }
@@ -24,7 +23,8 @@ export function si(value, unit = "") {
     power += 1;
   }
   const tail = PREFIXES[power] + unit;
-  return digits(scaled) + (tail ? SPACE + tail : "");
+  const whole = power === 0 && Number.isInteger(scaled);
+  return (whole ? String(scaled) : digits(scaled)) + (tail ? SPACE + tail : "");
 }
 
 /** Labels of an axis: one prefix and one number of decimals for all. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The runs of this server: a list to choose from, asked for anew every few seconds.
+// The runs of this server: a list to choose from.
 
 import { getRuns } from "./api.js";
 import { $, h, setText } from "./dom.js";
@@ -23,9 +23,9 @@ box.append(h("label", { class: "check" }, follow, "Follow the newest run"), note
 let drawn = null;
 let newestSeen = null;
 
-/** Ask for the list now and then every two seconds while the page is visible. */
+/** Ask for the list every two seconds, but not while a run is measured: that would disturb it. */
 export async function poll() {
-  await refresh();
+  if (state.link.phase !== "live") await refresh();
   setTimeout(poll, POLL_MS);
 }
 

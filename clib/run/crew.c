@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "core/params.h"
 #include "core/topology.h"
@@ -220,6 +222,8 @@ static void *member_main(void *arg)
     struct crew *c = m->crew;
     struct eng_thread *self = eng_native_attach(m->index, c->seed);
     bool rseq = eng_rseq_attach() == 0;
+
+    setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), c->plan->nice);
 
     m->eng = self;
     if (self) {

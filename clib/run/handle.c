@@ -5,6 +5,7 @@
  * predecessor's node is in use after its thread has ended). Not a measured path.
  */
 #define _GNU_SOURCE
+#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@
 #define BUCKETS 64u
 #define POLL_S 0.01
 
-enum holding { HOLDS_NOT, HOLDS, HOLDS_SHARED };
+enum holding { HOLDS_NOT, WAITS, HOLDS, HOLDS_SHARED };
 
 struct user { /* a thread that has used the lock */
     uint64_t key;
@@ -186,33 +187,73 @@ struct wait {
     struct ll_lock *lock;
     int (*poll)(void *arg);
     void *arg;
-    double next_poll;
-    int why; /* -ECANCELED or -ENOTRECOVERABLE once it is over */
+    double next_poll, until;
+    int why; /* -ECANCELED, -ETIMEDOUT or -ENOTRECOVERABLE once it is over */
 };
 
-/* Called from inside a wait, by the shim and by the try loop. */
+/* Called from inside a wait, by the shim and by the try loop. Once over, it stays so: `poll` must
+ * not be asked again. */
 static bool wait_is_over(struct wait *w)
 {
     double now;
 
+    if (w->why)
+        return true;
+    now = run_now();
     if (eng_own_read_acq32(&w->lock->broken)) {
         w->why = -ENOTRECOVERABLE;
-        return true;
-    }
-    now = run_now();
-    if (w->poll && now >= w->next_poll) {
+    } else if (now >= w->until) {
+        w->why = -ETIMEDOUT;
+    } else if (w->poll && now >= w->next_poll) {
         w->next_poll = now + POLL_S;
-        if (w->poll(w->arg)) {
+        if (w->poll(w->arg))
             w->why = -ECANCELED;
-            return true;
-        }
     }
+    return w->why != 0;
+}
+
+static bool tear_out(struct eng_thread *self)
+{
+    return wait_is_over(self->owner_data);
+}
+
+/* For an attempt that queues, such as osq's: it leaves by itself when it is told to yield. */
+static bool ask_to_leave(struct eng_thread *self)
+{
+    if (wait_is_over(self->owner_data))
+        eng_own_set32(&self->resched, 1);
     return false;
 }
 
-static bool on_poll(struct eng_thread *self)
+/* Who listens to this thread's polls. A wait may lie inside another one's `poll`. */
+struct listener {
+    bool (*on_poll)(struct eng_thread *self);
+    void *owner_data;
+    bool can_unwind;
+    jmp_buf unwind;
+};
+
+static void listen(struct listener *outer, bool (*on_poll)(struct eng_thread *self), struct wait *w)
 {
-    return wait_is_over(self->owner_data);
+    struct eng_thread *self = eng_native_self;
+
+    outer->on_poll = self->on_poll;
+    outer->owner_data = self->owner_data;
+    outer->can_unwind = self->can_unwind;
+    memcpy(outer->unwind, self->unwind, sizeof(outer->unwind));
+    self->can_unwind = false; /* until `unwind` is set */
+    self->owner_data = w;
+    self->on_poll = on_poll;
+}
+
+static void listen_no_more(const struct listener *outer)
+{
+    struct eng_thread *self = eng_native_self;
+
+    self->on_poll = outer->on_poll;
+    self->owner_data = outer->owner_data;
+    memcpy(self->unwind, outer->unwind, sizeof(self->unwind));
+    self->can_unwind = outer->can_unwind;
 }
 
 static bool try_once(struct ll_lock *l, struct user *u, bool shared)
@@ -221,49 +262,63 @@ static bool try_once(struct ll_lock *l, struct user *u, bool shared)
                   : l->desc->ops.try_acquire(l->lock, u->node);
 }
 
-static int by_trying(struct ll_lock *l, struct user *u, bool shared, double timeout_s,
-                     struct wait *w)
+static void give_back(struct ll_lock *l, struct user *u, bool shared)
 {
-    double until = timeout_s < 0 ? 1e300 : run_now() + timeout_s;
-    struct timespec nap = {0, 20 * 1000};
+    if (shared)
+        l->desc->shared.release_shared(l->lock, u->node);
+    else
+        l->desc->ops.release(l->lock, u->node);
+}
 
-    while (!try_once(l, u, shared)) {
-        if (run_now() >= until)
-            return -ETIMEDOUT;
+static int by_trying(struct ll_lock *l, struct user *u, bool shared, struct wait *w)
+{
+    struct timespec nap = {0, 20 * 1000};
+    struct listener outer;
+    bool got;
+
+    for (;;) {
+        listen(&outer, ask_to_leave, w);
+        got = try_once(l, u, shared);
+        eng_own_set32(&eng_native_self->resched, 0);
+        listen_no_more(&outer);
+        if (got && w->why != -ECANCELED)
+            return 0;
+        if (got)
+            give_back(l, u, shared);
         if (wait_is_over(w))
             return w->why;
         nanosleep(&nap, NULL);
     }
-    return 0;
-}
-
-static void listen(struct eng_thread *self, struct wait *w)
-{
-    self->on_poll = w ? on_poll : NULL;
-    self->owner_data = w;
-    self->can_unwind = w != NULL;
 }
 
 static int by_waiting(struct ll_lock *l, struct user *u, bool shared, struct wait *w)
 {
-    listen(eng_native_self, w);
+    struct listener outer;
+
+    listen(&outer, tear_out, w);
     if (setjmp(eng_native_self->unwind)) {
-        listen(eng_native_self, NULL);
+        listen_no_more(&outer);
         eng_own_set_rel32(&l->broken, 1);
         return w->why;
     }
+    eng_native_self->can_unwind = true;
     if (shared)
         l->desc->shared.acquire_shared(l->lock, u->node);
     else
         l->desc->ops.acquire(l->lock, u->node);
-    listen(eng_native_self, NULL);
+    listen_no_more(&outer);
     return 0;
 }
 
 int ll_lock_acquire(struct ll_lock *l, bool shared, double timeout_s, int (*poll)(void *arg),
                     void *arg)
 {
-    struct wait w = {.lock = l, .poll = poll, .arg = arg, .next_poll = run_now() + POLL_S};
+    double now = run_now();
+    struct wait w = {.lock = l,
+                     .poll = poll,
+                     .arg = arg,
+                     .next_poll = now + POLL_S,
+                     .until = timeout_s < 0 ? INFINITY : now + timeout_s};
     bool has_try =
         shared ? l->desc->shared.try_acquire_shared != NULL : l->desc->ops.try_acquire != NULL;
     struct user *u;
@@ -282,14 +337,14 @@ int ll_lock_acquire(struct ll_lock *l, bool shared, double timeout_s, int (*poll
     if (timeout_s >= 0 && !has_try)
         return -ENOTSUP;
     eng_shared_add32(&l->waiters, 1);
+    u->holding = WAITS; /* `poll` may come back here: its node is in use */
     if (has_try && (timeout_s >= 0 || l->host))
-        ret = by_trying(l, u, shared, timeout_s, &w);
+        ret = by_trying(l, u, shared, &w);
     else
         ret = by_waiting(l, u, shared, &w);
-    if (!ret) {
-        u->holding = shared ? HOLDS_SHARED : HOLDS;
+    u->holding = ret ? HOLDS_NOT : shared ? HOLDS_SHARED : HOLDS;
+    if (!ret)
         eng_shared_add32(&l->holders, 1);
-    }
     eng_shared_add32(&l->waiters, (uint32_t)-1);
     return ret;
 }
@@ -306,10 +361,7 @@ int ll_lock_release(struct ll_lock *l, bool shared)
     eng_shared_add32(&l->holders, (uint32_t)-1);
     if (eng_own_read_acq32(&l->broken))
         return -ENOTRECOVERABLE;
-    if (shared)
-        l->desc->shared.release_shared(l->lock, u->node);
-    else
-        l->desc->ops.release(l->lock, u->node);
+    give_back(l, u, shared);
     return 0;
 }
 

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "core/params.h"
 #include "metrics/perf.h"
@@ -117,6 +118,7 @@ static int look_up(const struct ll_plan *p, struct run_plan *r, struct ll_error 
         return unknown("lock", p->lock, lock_at, err);
     if (!r->workload[r->variant])
         return unknown("workload", p->workload, workload_at, err);
+    r->nice = getpriority(PRIO_PROCESS, 0);
     r->n_locks = r->workload[r->variant]->locks ? r->workload[r->variant]->locks : 1;
     return 0;
 }

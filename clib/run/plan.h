@@ -10,6 +10,7 @@ struct run_plan {
     const struct ll_workload_desc *workload[LL_VARIANTS];
     enum ll_variant variant; /* that the plan asks for */
     uint32_t n_locks;        /* lock instances */
+    int nice;                /* of the workers: that of the caller, not of the controller */
     uint32_t cpus[LL_MAX_THREADS];
     uint32_t distinct[2]; /* the first two different CPUs, for the regime; equal: only one */
     uint32_t n_cpus;      /* distinct CPUs; matrix_cpus lists them */

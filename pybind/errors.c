@@ -18,11 +18,20 @@ static PyObject *class_of(const struct mod_state *st, int code)
     }
 }
 
-/* "ERANGE" for -ERANGE, as the errno module spells it. */
+/* "ERANGE" for -ERANGE. The errno module knows them all, but picks one of several names as it
+ * likes; we keep to those of core/error.h. */
 static PyObject *code_name(int code)
 {
-    PyObject *module = PyImport_ImportModule("errno"), *names, *key, *name = NULL;
+    static const struct {
+        int number;
+        const char *name;
+    } aliased[] = {{EAGAIN, "EAGAIN"}, {EDEADLK, "EDEADLK"}, {ENOTSUP, "ENOTSUP"}};
+    PyObject *module, *names, *key, *name = NULL;
 
+    for (size_t i = 0; i < Py_ARRAY_LENGTH(aliased); i++)
+        if (aliased[i].number == -code)
+            return PyUnicode_FromString(aliased[i].name);
+    module = PyImport_ImportModule("errno");
     if (!module)
         return NULL;
     names = PyObject_GetAttrString(module, "errorcode");

@@ -283,9 +283,7 @@ class Lock:
 
 # --- server -------------------------------------------------------------------------------------
 
-_Asset: TypeAlias = tuple[
-    str, str, str, bytes, bytes | None
-]  # path, type, etag, body, gzipped
+_Asset: TypeAlias = tuple[str, str, str, bytes, bytes | None]  # path, type, etag, body, gzipped
 
 @type_check_only
 class ServerOptions(TypedDict):

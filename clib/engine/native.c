@@ -65,6 +65,14 @@ void eng_native_detach(void)
 
 /* ---- waiting ---- */
 
+/* A sign of life, where the heartbeat policy asks for them: in delays, and in waits, since others ask
+ * after queued spinners, too. */
+static void beat(struct eng_thread *self)
+{
+    if (self && self->owner_policy == ENG_OWNER_HEARTBEAT)
+        eng_heartbeat();
+}
+
 /* Leaves the lock in whatever state it is in; the run throws the instance away. */
 static void unwind_if_asked(struct eng_thread *self)
 {
@@ -138,6 +146,7 @@ uint64_t eng_native_await_body(const void *addr, uint64_t want, uint64_t mask,
     uint64_t seen;
 
     do {
+        beat(eng_native_self);
         eng_native_turn(&turn, addr, &await->site);
         eng_native_probe(addr, await->width, &await->site);
         seen = load_term(&term);
@@ -222,6 +231,7 @@ int eng_native_await_any(const struct eng_term *terms, unsigned n, const struct 
             self->events[LL_EV_await_blocked]++;
         if ((result = gave_up(giveup, round)))
             goto out;
+        beat(self);
         eng_native_turn(&turn, terms[0].addr, site);
     }
 out:
@@ -354,6 +364,7 @@ unsigned eng_native_cpu(void)
 
 void eng_native_delay(uint64_t ns)
 {
+    struct eng_thread *self = eng_native_self;
     uint64_t start, ticks;
 
     if (!ns)
@@ -361,5 +372,5 @@ void eng_native_delay(uint64_t ns)
     start = eng_ticks();
     ticks = (uint64_t)(((unsigned __int128)ns << 32) / eng_clock.mult);
     while (eng_ticks() - start < ticks)
-        ;
+        beat(self);
 }

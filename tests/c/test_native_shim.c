@@ -127,6 +127,10 @@ static void policies_answer(void)
     self->heartbeat_max_ns = 1;
     nap_ms(1);
     EXPECT(!eng_on_cpu(self));
+    self->heartbeat_max_ns = 1000000000;
+    self->heartbeat = 0;
+    eng_delay(1000); /* work is a sign of life */
+    EXPECT(eng_on_cpu(self));
     self->owner_policy = ENG_OWNER_COOP;
 }
 

@@ -116,6 +116,12 @@ static void module_free(void *mod)
     clear(mod);
 }
 
+#ifdef HAVE_MHD
+#define HAS_SERVER Py_True
+#else
+#define HAS_SERVER Py_False
+#endif
+
 static int module_exec(PyObject *mod)
 {
     struct mod_state *st = PyModule_GetState(mod);
@@ -137,7 +143,8 @@ static int module_exec(PyObject *mod)
         goto fail;
     if (PyModule_AddIntConstant(mod, "ABI", LL_ABI) < 0 ||
         PyModule_AddIntConstant(mod, "BUCKETS", LL_BUCKETS) < 0 ||
-        PyModule_AddIntConstant(mod, "MAX_THREADS", LL_MAX_THREADS) < 0)
+        PyModule_AddIntConstant(mod, "MAX_THREADS", LL_MAX_THREADS) < 0 ||
+        PyModule_AddObjectRef(mod, "HAS_SERVER", HAS_SERVER) < 0)
         goto fail;
     return 0;
 fail:

@@ -10,6 +10,7 @@ from typing import Final, Literal, NotRequired, Self, TypeAlias, TypedDict, fina
 ABI: Final[int]
 BUCKETS: Final[int]
 MAX_THREADS: Final[int]
+HAS_SERVER: Final[bool]  # built with libmicrohttpd
 
 _Settings: TypeAlias = list[tuple[str, str]] | tuple[tuple[str, str], ...]
 

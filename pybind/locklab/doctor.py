@@ -256,7 +256,7 @@ def _parts() -> dict[str, Capability]:
 
 def has_server() -> bool:
     """Whether the dashboard was built in (libmicrohttpd was found)."""
-    return bool(getattr(_core, "HAVE_SERVER", hasattr(_core, "Server")))
+    return _core.HAS_SERVER
 
 
 def _page() -> Capability:

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -223,7 +222,7 @@ static void *member_main(void *arg)
     struct eng_thread *self = eng_native_attach(m->index, c->seed);
     bool rseq = eng_rseq_attach() == 0;
 
-    setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), c->plan->nice);
+    setpriority(PRIO_PROCESS, 0, c->plan->nice);
 
     m->eng = self;
     if (self) {

@@ -21,7 +21,8 @@
 #define ROUNDS 300 /* of a batch */
 #define LIMIT_NS 200000000u
 #define GRACE_NS 20000000u
-#define LOOK 4096u /* turns of a wait between two looks at the clock */
+#define LOOK 4096u           /* turns of a wait between two looks at the clock */
+#define CPU_LIMIT (1u << 16) /* far above any kernel's; bounds the memory of a CPU set */
 
 struct ping {
     LL_OWN_LINE eng_u32 word;  /* 2i + 1: ball i served, 2i + 2: returned, GONE: one gave up */
@@ -154,6 +155,8 @@ int ll_regime(uint32_t cpu_a, uint32_t cpu_b, double *round_trip_ns)
     *round_trip_ns = 0;
     if (cpu_a == cpu_b)
         return 0;
+    if (cpu_a >= CPU_LIMIT || cpu_b >= CPU_LIMIT)
+        return -EINVAL;
     p = aligned_alloc(LL_PAIR, sizeof(*p));
     if (!p)
         return -ENOMEM;

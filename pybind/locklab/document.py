@@ -257,20 +257,25 @@ def overhead(bare: list[float], instrumented: list[float]) -> dict[str, Any]:
     """The document's `overhead` from the rates of the blocks, pair by pair."""
     from statistics import median
 
-    ratios = [b / i for b, i in zip(bare, instrumented, strict=True) if b > 0 and i > 0]
+    # A thread that lost its CPU for a whole block makes it 0: an extreme sample, but a sample.
+    both = [(b, i) for b, i in zip(bare, instrumented, strict=True) if b or i]
+    ratios = [b / i if i else math.inf for b, i in both]
+    middle = median(ratios) if ratios else math.inf
     reasons: dict[str, str] = {}
     found: dict[str, Any] = {
         "bare_rate_per_s": median(bare) if bare else None,
         "instrumented_rate_per_s": median(instrumented) if instrumented else None,
-        "ratio": median(ratios) if ratios else None,
+        "ratio": middle if math.isfinite(middle) else None,
         "interval": [None, None],
         "pairs": len(ratios),
         "bare": bare,
         "instrumented": instrumented,
     }
-    if not ratios:
+    if not bare:
         why = "the run ended before a pair of blocks was measured"
         reasons |= dict.fromkeys(("bare_rate_per_s", "instrumented_rate_per_s", "ratio"), why)
+    elif found["ratio"] is None:
+        reasons["ratio"] = "the threads got no CPU in most blocks"
     try:
         interval = median_interval(ratios)
     except Unsupported as error:
@@ -279,5 +284,5 @@ def overhead(bare: list[float], instrumented: list[float]) -> dict[str, Any]:
     if interval:
         found["interval"] = list(interval)
     else:
-        reasons.setdefault("interval", f"{len(ratios)} pairs of blocks are too few")
+        reasons.setdefault("interval", f"{len(ratios)} usable pairs of blocks are too few")
     return found | ({"reasons": reasons} if reasons else {})

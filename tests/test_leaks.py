@@ -22,7 +22,7 @@ pytestmark = [
 ]
 
 PROGRAM = """
-import ctypes, gc, importlib.util, json, os, sys
+import ctypes, gc, json, os, sys
 from locklab import _core
 from locklab.errors import LocklabError
 
@@ -146,15 +146,6 @@ def lock(i):
     if i % 2:
         lock.close()
 
-def second_module(i):
-    spec = importlib.util.spec_from_file_location("locklab._core", _core.__file__)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    module.Histogram().record(i)
-    del module
-    if i % 20 == 0:
-        gc.collect()
-
 LOCKS = [lock["id"] for lock in _core.locks()]
 finished = _core.start(PLAN | {"perf": ["context-switches"]})
 assert finished.wait(60)
@@ -176,7 +167,6 @@ calls = {
     "no such parameter": fails(_core.Lock, "spin/mcs", [("a", "1")]),
     "a bad placement": fails(_core.place, "nowhere", 2),
     "a bad value": fails(_core.Histogram().record, -1),
-    "second module": second_module,
 }
 print(json.dumps({name: growth(body, 100, 2000) for name, body in calls.items()}))
 """

@@ -20,6 +20,7 @@ export function readAddress() {
   if (FOLDS.includes(hash.get("lines"))) view.fold = hash.get("lines");
   if (hash.has("last")) view.last = Math.max(0, Number(hash.get("last")) || 0);
   if (hash.has("log")) view.logShare = hash.get("log") === "1";
+  if (hash.has("tail")) view.wholeTail = hash.get("tail") === "1";
   if ([2, 4, 8].includes(Number(hash.get("bins")))) view.bins = Number(hash.get("bins"));
   if (hash.has("tables")) view.tables = new Set(hash.get("tables").split(".").filter(Boolean));
   if (hash.has("follow")) view.follow = hash.get("follow") === "1";
@@ -36,7 +37,8 @@ export function writeAddress() {
   if (view.fold !== "threads") hash.set("lines", view.fold);
   if (view.last) hash.set("last", view.last);
   if (view.logShare) hash.set("log", "1");
-  if (view.bins !== 4) hash.set("bins", view.bins);
+  if (view.wholeTail) hash.set("tail", "1");
+  if (view.bins !== 8) hash.set("bins", view.bins);
   if (view.tables.size) hash.set("tables", [...view.tables].sort().join("."));
   if (view.hidden.size) hash.set("hide", [...view.hidden].sort((a, b) => a - b).join("."));
   if (!view.follow) hash.set("follow", "0");

@@ -4,7 +4,7 @@
 
 import { $, announce, h, setAttr, setText } from "./dom.js";
 import { color, FONT, themeName } from "./palette.js";
-import { changed, state } from "./state.js";
+import { changed, changedLater, state } from "./state.js";
 
 export const hasUplot = () => typeof window.uPlot === "function";
 const TABLE_MS = 1000;
@@ -19,7 +19,7 @@ export class Chart {
     this.key = null;
     this.drawn = null;
     this.tabled = null;
-    this.tabledAt = 0;
+    this.tabledAt = -Infinity;
     this.caption = h("span", { class: "unit" });
     this.plot = h("div", {
       class: "plot",
@@ -146,7 +146,10 @@ export class Chart {
     const now = performance.now();
     if (this.tabled === version) return;
     // While data streams in, a table that nobody sees is made seldom.
-    if (state.shown.running && now - this.tabledAt < TABLE_MS) return;
+    if (state.shown.running && now - this.tabledAt < TABLE_MS) {
+      changedLater(TABLE_MS);
+      return;
+    }
     this.tabled = version;
     this.tabledAt = now;
     this.tableBox.replaceChildren(build());

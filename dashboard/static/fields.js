@@ -3,7 +3,7 @@
 
 import { Problem } from "./api.js";
 import { h } from "./dom.js";
-import { count } from "./format.js";
+import { count, SUPER } from "./format.js";
 
 const idOf = (name) => `f-${name.replace(/[^\w]/g, "-")}`;
 
@@ -31,11 +31,18 @@ function control(spec, id) {
   return h("input", { type: "number", ...common, min, max, step, value: start });
 }
 
+/** 1000000000 -> "10^9" with a raised exponent; other numbers in full. */
+function bound(value) {
+  const power = Math.log10(value);
+  if (power < 6 || !Number.isInteger(power)) return count(value);
+  return `10${[...String(power)].map((d) => SUPER[d]).join("")}`;
+}
+
 function note(spec) {
   const isNumber = spec.type === "uint" || spec.type === "real";
   const range = isNumber && spec.max !== undefined;
   const facts = [
-    range ? `${count(spec.min)} to ${count(spec.max)}` : null,
+    range ? `${bound(spec.min)} to ${bound(spec.max)}` : null,
     spec.parameter && spec.type !== "bool" ? `default ${defaultOf(spec)}` : null,
   ];
   return [spec.help, facts.filter(Boolean).join(", ")].filter(Boolean).join("; ");

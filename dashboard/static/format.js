@@ -40,7 +40,7 @@ export function axisLabels(splits, unit = "") {
   return scaled.map((v) => (v === 0 ? "0" : v.toFixed(exact) + (tail ? SPACE + tail : "")));
 }
 
-const SUPER = "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079";
+export const SUPER = "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079";
 
 /** Labels of a logarithmic axis of shares: 0.01 -> "1 %", 1e-6 -> "10^-4 %" with a raised exponent. */
 export function logPercentLabel(share) {

@@ -37,12 +37,9 @@ class Panel {
   constructor(kind) {
     this.kind = kind;
     Object.assign(this, KINDS[kind]);
-    this.tools = [];
-    if (kind === "wait") this.addTools();
     this.chart = new Chart({
       id: `hist-${kind}`,
       title: this.title,
-      tools: this.tools,
       keys:
         "Left and right arrow move from bin to bin, home and end go to the first and the last. " +
         "Escape leaves the cursor.",
@@ -55,29 +52,6 @@ class Panel {
     };
     this.at = null;
     this.bins = null;
-  }
-
-  /** The two settings hold for all histograms and stand at the first one. */
-  addTools() {
-    this.log = h("input", {
-      type: "checkbox",
-      onchange: () => {
-        state.view.logShare = this.log.checked;
-        changed();
-      },
-    });
-    this.fine = h(
-      "select",
-      {
-        "aria-label": "Bins an octave",
-        onchange: () => {
-          state.view.bins = Number(this.fine.value);
-          changed();
-        },
-      },
-      [2, 4, 8].map((n) => h("option", { value: n }, `${n} bins/octave`)),
-    );
-    this.tools.push(h("label", { class: "check small" }, this.log, "log share"), this.fine);
   }
 
   sentence(i) {
@@ -170,10 +144,13 @@ class Panel {
     }));
   }
 
+  /** Ends in steps of a fifth of a decade, so that the axis does not tremble as figures come in. */
   range() {
     const { edge } = this.bins;
-    const max = Math.log10(Math.max(1, this.histogram.max));
-    return [Math.min(edge[0], max) - 0.05, Math.max(edge.at(-1), max) + 0.05];
+    const { max } = this.histogram;
+    const far = state.view.wholeTail ? max : Math.min(max, 2 * this.histogram.quantile(0.999));
+    const end = Math.ceil(5 * Math.log10(Math.max(far, 1)) + 0.05) / 5;
+    return [Math.floor(5 * Math.min(edge[0], end - 0.2)) / 5, end];
   }
 
   decades() {
@@ -222,11 +199,6 @@ class Panel {
     const optional = this.kind === "handoff" || this.kind === "wake";
     setAttr(this.chart.root, "hidden", picture.empty || (optional && !histogram) ? "" : null);
     if (picture.empty) return;
-    if (this.fine) {
-      this.fine.value = String(state.view.bins);
-      this.log.checked = state.view.logShare;
-      this.log.parentNode.hidden = !hasUplot();
-    }
     const has = Boolean(histogram) && histogram.count > 0;
     setText(
       this.chart.caption,
@@ -242,8 +214,9 @@ class Panel {
     }
     this.chart.showNote(null);
     this.histogram = histogram;
-    const { bins, logShare } = state.view;
-    const version = `${picture.id}|${picture.name}|${picture.version}|${bins}|${logShare}`;
+    const { bins, logShare, wholeTail } = state.view;
+    const view = `${bins}|${logShare}|${wholeTail}`;
+    const version = `${picture.id}|${picture.name}|${picture.version}|${view}`;
     if (this.version !== version) {
       this.version = version;
       this.bins = histogram.bins(bins);
@@ -264,6 +237,45 @@ class Panel {
 const panels = Object.keys(KINDS).map((kind) => new Panel(kind));
 export const roots = panels.map((panel) => panel.chart.root);
 
+// --- settings of all histograms ---------------------------------------------------------------------
+
+function check(label, key) {
+  const input = h("input", {
+    type: "checkbox",
+    onchange: () => {
+      state.view[key] = input.checked;
+      changed();
+    },
+  });
+  return { input, root: h("label", { class: "check small" }, input, label) };
+}
+
+const logShare = check("log share", "logShare");
+const wholeTail = check("whole tail", "wholeTail");
+const fine = h(
+  "select",
+  {
+    "aria-label": "Bins an octave",
+    onchange: () => {
+      state.view.bins = Number(fine.value);
+      changed();
+    },
+  },
+  [2, 4, 8].map((n) => h("option", { value: n }, `${n} bins an octave`)),
+);
+export const bar = h(
+  "div",
+  { class: "figures-bar" },
+  h("p", {}, h("strong", {}, "Times"), " of each acquisition, on a log axis"),
+  h("div", { class: "tools" }, logShare.root, wholeTail.root, fine),
+);
+
 export function render() {
+  const { view, shown } = state;
+  setAttr(bar, "hidden", shown.empty ? "" : null);
+  logShare.input.checked = view.logShare;
+  wholeTail.input.checked = view.wholeTail;
+  for (const { root } of [logShare, wholeTail]) root.hidden = !hasUplot();
+  fine.value = String(view.bins);
   for (const panel of panels) panel.render();
 }

@@ -96,9 +96,11 @@ export function drawMarks(u, marks) {
   ctx.textBaseline = "middle";
   ctx.textAlign = "left";
   for (const { x, text, name, dash } of marks) {
-    const px = Math.round(u.valToPos(x, "x", true)) + 0.5;
-    const width = ctx.measureText(text).width;
     const right = u.bbox.left + u.bbox.width;
+    const isBeyond = x > u.scales.x.max;
+    const px = isBeyond ? right : Math.round(u.valToPos(x, "x", true)) + 0.5;
+    const label = isBeyond ? `${text} \u2192` : text;
+    const width = ctx.measureText(label).width;
     // A text that would leave the canvas stands on the left of its mark.
     const flip = px + width + 4 * ratio > right + 8 * ratio;
     const left = flip ? px - width - 4 * ratio : px + 4 * ratio;
@@ -112,9 +114,9 @@ export function drawMarks(u, marks) {
     ctx.beginPath();
     ctx.moveTo(px, y - size / 2 + 2 * ratio);
     ctx.lineTo(px, u.bbox.top + u.bbox.height);
-    ctx.stroke();
+    if (!isBeyond) ctx.stroke();
     ctx.fillStyle = color(name);
-    ctx.fillText(text, left, y);
+    ctx.fillText(label, left, y);
   }
   ctx.restore();
 }

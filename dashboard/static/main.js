@@ -80,7 +80,7 @@ function renderHeader() {
 
 const figures = $("figures");
 const [wait, hold, handoff, wake] = histograms.roots;
-figures.append(lines.root, wait, hold, handoff, matrix.root, wake);
+figures.append(lines.root, histograms.bar, wait, hold, handoff, matrix.root, wake);
 $("result").append(...result.roots);
 const empty = h(
   "p",
@@ -103,7 +103,7 @@ onRender((now) => {
   writeAddress();
 });
 
-async function openAddressed() {
+function openAddressed() {
   const { run, hidden } = readAddress();
   if (run === state.view.run) {
     changed();
@@ -111,10 +111,9 @@ async function openAddressed() {
   }
   state.view.run = run;
   if (run !== null) {
-    const opening = openRun(run);
+    openRun(run);
     state.view.hidden = new Set(hidden);
     if (innerWidth < NARROW) for (const id of ["start-box", "file-box"]) $(id).open = false;
-    await opening;
   }
 }
 
@@ -138,7 +137,9 @@ async function start() {
   loadCatalogue();
   await runs.refresh();
   window.addEventListener("hashchange", openAddressed);
-  if (!(await files.openFileOfAddress())) await openAddressed();
+  const asked = (await files.openFileOfAddress()) || readAddress().run !== null;
+  openAddressed();
+  runs.followNewest(!asked);
   setTimeout(runs.poll, 2000);
 }
 

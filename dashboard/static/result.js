@@ -3,7 +3,7 @@
 
 import { h, setAttr } from "./dom.js";
 import { count, duration, NOTHING, percent, rate } from "./format.js";
-import { state } from "./state.js";
+import { changedLater, state } from "./state.js";
 import { documentPanels, panel, settings } from "./tables.js";
 
 const TABLE_MS = 1000;
@@ -63,7 +63,10 @@ export function render() {
   const version = `${run}|${picture.version}`;
   const now = performance.now();
   if (!ready || drawn === version) return;
-  if (picture.running && now - drawnAt < TABLE_MS && drawn?.startsWith(run)) return;
+  if (picture.running && now - drawnAt < TABLE_MS && drawn?.startsWith(run)) {
+    changedLater(TABLE_MS);
+    return;
+  }
   drawn = version;
   drawnAt = now;
   replaceThreads(picture);

@@ -12,6 +12,7 @@ const follow = h("input", {
   type: "checkbox",
   onchange: () => {
     state.view.follow = follow.checked;
+    newestSeen = null;
     followNewest();
     changed();
   },
@@ -25,7 +26,10 @@ let newestSeen = null;
 
 /** Ask for the list every two seconds, but not while a run is measured: that would disturb it. */
 export async function poll() {
-  if (state.link.phase !== "live") await refresh();
+  if (state.link.phase !== "live") {
+    await refresh();
+    followNewest();
+  }
   setTimeout(poll, POLL_MS);
 }
 
@@ -38,18 +42,19 @@ export async function refresh() {
     state.runs.problem = problem.message;
   }
   state.runs.loaded = true;
-  followNewest();
   changed(false);
 }
 
-/** Open a running run that was not there before, unless an older one was chosen on purpose. */
-function followNewest() {
+/**
+ * Open a running run that was not there before, unless an older one was chosen on purpose.
+ * `open` false: take note of it only.
+ */
+export function followNewest(open = true) {
   const running = state.runs.list.filter((run) => run.status === "running").at(-1);
   if (!running || !state.view.follow || running.id === newestSeen) return;
   newestSeen = running.id;
-  if (state.view.run !== running.id && !new URLSearchParams(location.search).has("file")) {
+  if (open && state.view.run !== running.id)
     location.hash = `run=${encodeURIComponent(running.id)}`;
-  }
 }
 
 function entry(run, most) {

@@ -20,7 +20,8 @@ export const state = {
     range: null, // [from, to] zoomed by hand
     hidden: new Set(), // threads without a line
     logShare: false, // histograms: share on a log axis
-    bins: 4, // histograms: bins an octave
+    wholeTail: false, // histograms: up to the longest time, not to about p99.9
+    bins: 8, // histograms: bins an octave
     tables: new Set(), // figures whose table is shown
     theme: "auto",
   },
@@ -49,6 +50,16 @@ export function changed(urgent = true) {
   clearTimeout(timer);
   dueAt = at;
   timer = setTimeout(() => requestAnimationFrame(run), at - now);
+}
+
+let later = null;
+
+/** Something was left undone for now: render again in `ms`. */
+export function changedLater(ms) {
+  later ??= setTimeout(() => {
+    later = null;
+    changed(false);
+  }, ms);
 }
 
 function run() {

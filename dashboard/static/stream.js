@@ -29,6 +29,7 @@ export async function openRun(id) {
   closeStream();
   const picture = new Picture(id);
   setPicture(picture);
+  if (!state.runs.list.some((run) => run.id === id)) refresh();
   if (isOver(id)) await fetchDocument(picture);
   else connect(picture);
 }

@@ -70,7 +70,8 @@ int main(int argc, char **argv)
         clock_gettime(CLOCK_MONOTONIC, &a);
         play(0, batch);
         clock_gettime(CLOCK_MONOTONIC, &b);
-        ns[batch] = ((double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec)) / arg[2];
+        ns[batch] =
+            ((double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec)) / arg[2];
     }
     pthread_join(thread, NULL);
     qsort(ns, BATCHES, sizeof(ns[0]), ascending);

@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* frames.c - the events of a run's stream as bytes: hello, tick, hist, end.
+/* frames.c - the events of a run's stream as bytes.
  *
- * A frame is built once a tick and shared by all readers. What differs between them, the count of lost
- * frames, comes last in a tick and is left out here: stream.c writes it and closes the event.
+ *   hello  schema, run, lock, workload, threads, cpus[threads], rate_hz, seconds, repeat, units,
+ *          bucket_upper_ns[LL_BUCKETS]: first, always
+ *   tick   id = seq, t_s, dt_s (since the tick before), elapsed_s, expected_s, phase, repeat,
+ *          acquisitions[threads] of this repetition, rate_per_s[threads] over dt_s, overlap,
+ *          lost (ticks that this reader has lost so far, in all): rate_hz times a second
+ *   hist   seq, wait and hold, each {i: buckets that are not empty, n: their counts, count, max}, over
+ *          all repetitions so far: after hello, every second, before end
+ *   end    id = last seq + 1, status, acquisitions, seconds, text (why it failed): last, always
+ *
+ * A frame is built once a tick and shared by all readers. What differs between them, `lost`, comes
+ * last in a tick and is left out here: stream.c writes it and closes the event.
  */
 #include "dash.h"
 
@@ -131,22 +140,20 @@ static const char *phase_name(enum ll_phase phase)
     return NULL;
 }
 
-/* True if the counters began again since the newest tick: the next repetition, or its measured phase. */
-static bool restarted(const struct dash_run *run, const struct ll_snapshot *snap)
+/* What the counter was at the newest tick; 0 if it began again since: with the measured phase, for each
+ * thread when it notices that, or with the next repetition. */
+static uint64_t counted_before(const struct dash_run *run, const struct ll_snapshot *snap,
+                               uint32_t thread)
 {
-    if (snap->repeat != run->repeat)
-        return true;
-    for (uint32_t i = 0; i < run->info.threads; i++)
-        if (snap->acquisitions[i] < run->acquisitions[i])
-            return true;
-    return false;
+    if (snap->repeat != run->repeat || snap->acquisitions[thread] < run->acquisitions[thread])
+        return 0;
+    return run->acquisitions[thread];
 }
 
 struct dash_frame *dash_frame_tick(struct dash_json *json, struct dash_run *run,
                                    const struct ll_snapshot *snap, uint64_t now_ns)
 {
-    bool fresh = restarted(run, snap);
-    double dt_s = fresh ? snap->t_s : (double)(now_ns - run->ticked_ns) * 1e-9;
+    double dt_s = (double)(now_ns - run->ticked_ns) * 1e-9;
 
     begin(json, "tick", &run->seq);
     put_u64(json, "seq", run->seq);
@@ -163,12 +170,8 @@ struct dash_frame *dash_frame_tick(struct dash_json *json, struct dash_run *run,
     dash_json_close(json, ']');
     dash_json_key(json, "rate_per_s");
     dash_json_open(json, '[');
-    for (uint32_t i = 0; i < run->info.threads; i++) {
-        uint64_t before = fresh ? 0 : run->acquisitions[i];
-
-        /* 0/0 and n/0 are not finite, so the writer says null. */
-        dash_json_f64(json, (double)(snap->acquisitions[i] - before) / (dt_s > 0 ? dt_s : 0));
-    }
+    for (uint32_t i = 0; i < run->info.threads; i++) /* no time passed: not finite, so null */
+        dash_json_f64(json, (double)(snap->acquisitions[i] - counted_before(run, snap, i)) / dt_s);
     dash_json_close(json, ']');
     put_u64(json, "overlap", snap->overlap);
     dash_json_key(json, "lost");

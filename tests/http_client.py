@@ -68,7 +68,7 @@ def serving(program: Program | None = echo, **options: Any) -> Iterator[_core.Se
 
 @dataclass
 class Reply:
-    """One response; header names are lower case, values of repeated headers are joined by a comma."""
+    """One response; header names are lower case, repeated headers are joined by a comma."""
 
     status: int
     headers: dict[str, str]

@@ -16,7 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from http_client import ASSETS, PAGE, ask, connect, exchange, read_reply, request, send_all, serving
-from locklab import _core
 from locklab.errors import ConfigError, RunError
 
 pytestmark = pytest.mark.dashboard
@@ -411,7 +410,7 @@ def test_dribbling_clients_are_cut_off(port: int, part: str) -> None:
 
 def test_a_forked_child_neither_serves_nor_disturbs() -> None:
     code = """
-        import http.client, os, warnings
+        import contextlib, http.client, os, warnings
         from locklab import _core
         from locklab.errors import LocklabError
         warnings.simplefilter("ignore")
@@ -421,11 +420,17 @@ def test_a_forked_child_neither_serves_nor_disturbs() -> None:
         open_one.request("GET", "/healthz")
         open_one.getresponse().read()
         port = server.port
-        for declare in (False, True):
+        for declare in (True, False):
             pid = os.fork()
             if pid == 0:
                 if declare:
                     _core.after_fork_child()
+                    links = []
+                    for fd in os.listdir("/proc/self/fd"):
+                        with contextlib.suppress(FileNotFoundError):  # listdir's own
+                            links.append(os.readlink(f"/proc/self/fd/{fd}"))
+                    # the client's end of open_one is the child's as well
+                    assert sum(link.startswith("socket:") for link in links) == 1, links
                 for call in (server.stop, server.stats, lambda: server.next_request(0)):
                     try:
                         call()

@@ -96,13 +96,23 @@ def _preemption(d: Document) -> Iterator[str]:
         if crowded:
             yield crowded[0].upper() + crowded[1:] + "."
         return
-    if not crowded and (longest or 0) < _LONG_WAIT_NS:
+    if not crowded and ((longest or 0) < _LONG_WAIT_NS or _only_sleepers(d)):
         return
     whose = crowded.partition(":")[0] if crowded else "other programs took CPUs"
     wait = f"; the longest wait was {ns(longest)}" if longest else ""
     head = "Collapse, caused by preemption" if collapsed(d) else "Preemption"
     text = f"{head}: {whose}, and {lost}{wait}."
     yield text + (_queue_word(d) if crowded else "")
+
+
+def _claims(d: Document) -> set[str]:
+    entry = lock_of(d["config"]["lock"])
+    return set(entry["claims"]) if entry else set()
+
+
+def _only_sleepers(d: Document) -> bool:
+    """Whether all that lost their CPU may have slept: waiters of a lock that lets them."""
+    return "parks" in _claims(d) and not d["events"].get("preempted_holding")
 
 
 def collapsed(d: Document) -> bool:
@@ -121,10 +131,15 @@ def _lost_inside(d: Document) -> str | None:
     if holding is not None and waiting is not None:
         if not holding + waiting:
             return None
-        return (
-            f"{count(holding)} holders and {count(waiting)} waiters lost their CPU inside the "
-            f"lock (rseq marker) in {total} acquisitions"
+        who = (
+            f"{count(holding)} holders and {count(waiting)} waiters lost their CPU inside the lock"
         )
+        if "parks" in _claims(d):
+            who = (
+                f"{count(holding)} holders lost their CPU and {count(waiting)} waiters slept or "
+                "lost it"
+            )
+        return f"{who} (rseq marker) in {total} acquisitions"
     switches = sum(d["threads"].get("involuntary_switches") or [])
     if not switches:
         return None
@@ -135,9 +150,8 @@ def _lost_inside(d: Document) -> str | None:
 
 
 def _queue_word(d: Document) -> str:
-    entry = lock_of(d["config"]["lock"])
-    claims = entry["claims"] if entry else []
-    if not {"queues", "fifo"} & set(claims) or "parks" in claims:
+    claims = _claims(d)
+    if not {"queues", "fifo"} & claims or "parks" in claims:
         return ""
     return (
         f" {d['config']['lock']} serves its waiters in order: whenever the next one is not on a "

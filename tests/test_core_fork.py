@@ -175,8 +175,7 @@ def body():
 
 in_child(body)
 assert get() == (200, b"body")
-stats = server.stats()
-assert stats["requests"] >= 2
+assert server.stats()["requests"] >= 1
 server.stop()
 """
 

@@ -292,6 +292,12 @@ def test_a_run_through_the_socket() -> None:
 
 
 @pytest.mark.dashboard
+def test_nobody_there_is_nobody_to_wait_for() -> None:
+    with locklab.serve() as page:
+        page.linger()  # returns at once: no connection was ever made
+
+
+@pytest.mark.dashboard
 def test_stopping_the_dashboard_stops_its_runs() -> None:
     page = locklab.serve()
     handle = locklab.start("spin/mcs", seconds=600)

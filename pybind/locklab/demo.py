@@ -74,6 +74,8 @@ def _demo(port: int, seconds: float, out: Path) -> None:
         _say(f"negative control: {CONTROL}")
         control = run(CONTROL, threads=threads, seconds=seconds)
         _say("")
+        if page:
+            page.linger()
     pooled = {lock: pooling.merge(parts) for lock, parts in results.items()}
     out.mkdir(parents=True, exist_ok=True)
     for lock, result in pooled.items():

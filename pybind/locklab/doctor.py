@@ -51,7 +51,7 @@ def _lasting() -> dict[str, Capability]:
         "rseq": _rseq(),
         "perf-hardware": _perf_hardware(),
         "perf-software": _perf_software(),
-        "perf-budget": _perf_budget(),
+        "perf-limits": _perf_limits(),
         "field-misses": {
             "available": False,
             "detail": "cache misses by field of a lock",
@@ -133,7 +133,6 @@ def _perf_capability(names: tuple[str, ...], what: str, note: str | None) -> Cap
     if refused and counted:
         detail += "; not " + ", ".join(name for name, _, _ in refused)
     _, number, reason = refused[0] if refused else ("", 0, "")
-    paranoid = env.read_text(_PROC / "perf_event_paranoid")
     denied = _errno_name(number) in ("EACCES", "EPERM")
     return _capability(
         bool(counted),
@@ -141,9 +140,7 @@ def _perf_capability(names: tuple[str, ...], what: str, note: str | None) -> Cap
         reason=reason or (f"errno {number}" if number else None),
         errno=_errno_name(number),
         enable="sysctl kernel.perf_event_paranoid=1" if denied else None,
-        note="; ".join(
-            filter(None, [note, paranoid and f"kernel.perf_event_paranoid is {paranoid}"])
-        ),
+        note=note,
     )
 
 
@@ -161,14 +158,15 @@ def _perf_software() -> Capability:
     return _perf_capability(names, "kernel counters", None)
 
 
-def _perf_budget() -> Capability:
+def _perf_limits() -> Capability:
     kb = env.read_text(_PROC / "perf_event_mlock_kb")
     soft, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
     lock = "no limit" if soft == resource.RLIM_INFINITY else f"{soft // 1024} KiB"
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    paranoid = env.read_text(_PROC / "perf_event_paranoid")
     detail = (
-        f"{files} open files (threads x events must fit), {kb or '?'} KiB of perf buffers a CPU, "
-        f"locked memory {lock}"
+        f"kernel.perf_event_paranoid {paranoid}, {files} open files (threads x events must fit), "
+        f"{kb} KiB of perf buffers a CPU, locked memory {lock}"
     )
     return _capability(kb is not None, detail, reason="the kernel has no perf events")
 

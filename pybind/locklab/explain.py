@@ -14,7 +14,8 @@ Document = dict[str, Any]
 
 REGIME_FACTOR = 1.5  # round trips that differ more are another placement of the CPUs
 SPREAD_LIMIT = 0.10
-_COLLAPSE_NS = 100e3  # mean hand-off beyond any cache miss or wake-up
+_COLLAPSE_NS = 100e3  # a mean wait that is no collapse, whatever the section
+_COLLAPSE_FACTOR = 20
 _LONG_WAIT_NS = 1e6
 _STEPS = 3  # times shorter than so many clock steps are not resolved
 
@@ -116,11 +117,15 @@ def _only_sleepers(d: Document) -> bool:
 
 
 def collapsed(d: Document) -> bool:
-    """Whether handing the lock over takes so long that only waiting for a CPU explains it."""
-    handoff, wait = d["handoff_ns"], d["wait_ns"]
-    if handoff and handoff["count"]:
-        return bool(handoff["mean"] > _COLLAPSE_NS)
-    return bool(wait and wait["count"] and wait["mean"] > 10 * _COLLAPSE_NS)
+    """Whether waits are so long that only waiting for a CPU explains them.
+
+    In a queue of all threads a wait takes as many sections and hand-overs as there are threads.
+    """
+    wait, hold = d["wait_ns"], d["hold_ns"]
+    if not (wait and hold and wait["count"]):
+        return False
+    longest = _COLLAPSE_FACTOR * len(d["threads"]["cpu"]) * hold["mean"]
+    return bool(wait["mean"] > max(longest, _COLLAPSE_NS))
 
 
 def _lost_inside(d: Document) -> str | None:

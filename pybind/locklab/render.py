@@ -7,7 +7,10 @@ import os
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import IO
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 _WIDTH = 100
 
@@ -43,30 +46,54 @@ def show(parts: Iterable[Part], file: IO[str]) -> None:
     if not file.isatty() or os.environ.get("TERM") == "dumb":
         file.write(plain(parts) + "\n")
         return
+    from rich.console import Console
+
+    console = Console(file=file, highlight=False)  # it heeds NO_COLOR itself
+    for i, part in enumerate(parts):
+        if i:
+            console.print()
+        console.print(_rich_table(part) if isinstance(part, Table) else _rich_notes(part))
+
+
+def _rich_table(table: Table) -> RenderableType:
     from rich.box import SIMPLE_HEAD
-    from rich.console import Console, Group
-    from rich.padding import Padding
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    console = Console(file=file, highlight=False)  # it heeds NO_COLOR itself
-    for part in parts:
-        if isinstance(part, Notes):
-            lines = [Text(("* " if part.title else "") + line) for line in part.lines]
-            if part.title:
-                console.print(Text(part.title, style="bold"))
-                console.print(Padding(Group(*lines), (0, 0, 1, 1)))
-            else:
-                console.print(Group(*lines), style="bold")
-            continue
-        table = RichTable(title=part.title or None, title_justify="left", title_style="bold")
-        table.box = SIMPLE_HEAD
-        for column in part.columns:
-            right = column.startswith(">")
-            table.add_column(column.lstrip(">"), justify="right" if right else "left")
-        for row in part.rows:
-            table.add_row(*(Text(cell) for cell in row))
-        console.print(table)
+    made = RichTable(
+        title=table.title or None,
+        title_justify="left",
+        title_style="bold",
+        box=SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+    )
+    for i, column in enumerate(table.columns):
+        right = column.startswith(">")
+        widest = max((len(row[i]) for row in table.rows), default=0)
+        made.add_column(
+            column.lstrip(">"),
+            justify="right" if right else "left",
+            no_wrap=right or i == 0,
+            min_width=widest if i == 0 else None,
+            overflow="fold",
+        )
+    for row in table.rows:
+        made.add_row(*(Text(cell) for cell in row))
+    return made
+
+
+def _rich_notes(notes: Notes) -> RenderableType:
+    from rich.console import Group
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    if not notes.title:
+        return Group(*(Text(line, style="bold") for line in notes.lines))
+    bullets = RichTable.grid(padding=(0, 1))
+    for line in notes.lines:
+        bullets.add_row(Text(" *"), Text(line))
+    return Group(Text(notes.title, style="bold"), bullets)
 
 
 def _plain_table(table: Table) -> str:

@@ -21,12 +21,21 @@ _LABELS = dict(zip(HISTOGRAMS, ("wait", "hold", "hand-off", "wake"), strict=True
 
 def tables(document: Document) -> list[Part]:
     """All that ``locklab run`` prints about a document, in order."""
-    parts: list[Part] = [Notes("", [heading(document)]), _figures(document), _times(document)]
-    parts.append(_threads(document))
-    parts += _events(document) + _perf(document) + _waiters(document)
-    notes = findings(document)
-    if notes:
-        parts.append(Notes("notes", notes))
+    parts: list[Part] = [
+        Notes("", [heading(document)]),
+        _figures(document),
+        *_times(document),
+        _threads(document),
+        *_events(document),
+        *_perf(document),
+        *_waiters(document),
+    ]
+    for title, lines in (
+        ("not measured", _not_measured(document)),
+        ("notes", findings(document)),
+    ):
+        if lines:
+            parts.append(Notes(title, lines))
     return parts
 
 
@@ -103,22 +112,37 @@ def _overhead_word(overhead: dict[str, Any]) -> str:
     return f"bare / instrumented rate, 95% interval {low:.3f} .. {high:.3f}, {pairs}"
 
 
-def _times(d: Document) -> Table:
+def _times(d: Document) -> list[Part]:
     rows = []
     for key, label in _LABELS.items():
         found = d[key]
+        if found is not None and found["count"]:
+            marks = (found[k] for k in ("mean", "p50", "p90", "p99", "p999", "max"))
+            rows.append((label, *(ns(m) for m in marks), count(found["count"])))
+    columns = ("time", ">mean", ">p50", ">p90", ">p99", ">p99.9", ">max", ">samples")
+    return [Table("", columns, rows)] if rows else []
+
+
+def _not_measured(d: Document) -> list[str]:
+    """What the tables leave out or cover in part, with the reasons."""
+    reasons = d.get("reasons", {})
+    lines = []
+    for key, label in _LABELS.items():
+        found = d[key]
         if found is None or not found["count"]:
-            why = d.get("reasons", {}).get(key) if found is None else found.get("reason")
-            rows.append((label, *[NONE] * 6, "0" if found else NONE, why or ""))
-            continue
-        marks = (found[k] for k in ("mean", "p50", "p90", "p99", "p999", "max"))
-        word = ""
-        sampled = d.get("handoff_log", {}).get("sampled_ratio", 1.0)
-        if key == "handoff_ns" and sampled < 0.999:
-            word = f"logged {percent(sampled)} of the time"
-        rows.append((label, *(ns(m) for m in marks), count(found["count"]), word))
-    columns = ("time", ">mean", ">p50", ">p90", ">p99", ">p99.9", ">max", ">samples", "remark")
-    return Table("", columns, rows)
+            lines.append(f"{label}: {reasons.get(key) or (found or {}).get('reason')}")
+    sampled = d.get("handoff_log", {}).get("sampled_ratio", 1.0)
+    if sampled < 0.999 and d["handoff_ns"] and d["handoff_ns"]["count"]:
+        lines.append(f"hand-off: logged {percent(sampled)} of the time, to keep the log cheap")
+    absent = [name for name, n in d["events"].items() if n is None]
+    if absent:
+        why = reasons.get(f"events.{absent[0]}", "no reason given")
+        named = ", ".join(absent) if len(absent) < len(d["events"]) else "all"
+        lines.append(f"events ({named}): {why}")
+    lines += [
+        f"{name}: {with_errno(row)}" for name, row in d["perf"].items() if row["value"] is None
+    ]
+    return lines
 
 
 def _threads(d: Document) -> Table:
@@ -146,33 +170,25 @@ def _threads(d: Document) -> Table:
 
 def _events(d: Document) -> list[Part]:
     total = d["total"]["acquisitions"]
-    counted = {name: n for name, n in d["events"].items() if n}
-    unknown = [name for name, n in d["events"].items() if n is None]
-    parts: list[Part] = []
-    if counted:
-        rows = [
-            (name, count(n), f"{n / total:.3g}" if total else NONE) for name, n in counted.items()
-        ]
-        parts.append(Table("", ("event", ">count", ">per acquisition"), rows))
-    if unknown:
-        why = d.get("reasons", {}).get(f"events.{unknown[0]}", "no reason given")
-        parts.append(Notes("not counted", [f"{', '.join(unknown)}: {why}"]))
-    return parts
+    rows = [
+        (name, count(n), f"{n / total:.3g}" if total else NONE)
+        for name, n in d["events"].items()
+        if n
+    ]
+    return [Table("", ("event", ">count", ">per acquisition"), rows)] if rows else []
 
 
 def _perf(d: Document) -> list[Part]:
-    if not d["perf"]:
-        return []
     rows = []
     for name, row in d["perf"].items():
+        if row["value"] is None:
+            continue
         time = ns if row["unit"] == "ns" else count
         per = row["per_acquisition"]
-        word = "" if row["value"] is not None else with_errno(row)
-        ran = NONE if row["running_ratio"] is None else percent(row["running_ratio"])
         each = NONE if per is None else f"{per:.4g}"
-        rows.append((name, time(row["value"]), each, ran, row["source"], word))
-    columns = ("perf event", ">value", ">per acquisition", ">counted", "source", "why not")
-    return [Table("", columns, rows)]
+        rows.append((name, time(row["value"]), each, percent(row["running_ratio"]), row["source"]))
+    columns = ("perf event", ">value", ">per acquisition", ">counted", "source")
+    return [Table("", columns, rows)] if rows else []
 
 
 def with_errno(entry: dict[str, Any]) -> str:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from functools import cache
 from html import escape
 from pathlib import Path
+from time import monotonic, sleep
 from types import TracebackType
 from typing import Self
 from urllib.parse import quote
@@ -36,6 +37,7 @@ _TYPES = {
 }
 _PLAIN = "text/plain; charset=utf-8"
 _MIN_GZIP = 512  # bytes below which compressing gains nothing
+_LINGER_S = 1.5
 _NICE = 10  # the answering thread must not compete with what is measured
 
 Asset = tuple[str, str, str, bytes, bytes | None]
@@ -115,6 +117,12 @@ class Dashboard:
         run_id = self._runs.add(handle)
         self._attach(run_id, handle)
         return run_id
+
+    def linger(self) -> None:
+        """Give the pages that are open a moment to fetch the end of the last run."""
+        deadline = monotonic() + _LINGER_S
+        while self._server.stats()["clients"] and monotonic() < deadline:
+            sleep(0.05)
 
     def stop(self) -> None:
         """Stop the runs that it shows, end all streams and free the port."""

@@ -45,13 +45,12 @@ def _locks() -> list[Part]:
             lock["id"],
             lock["kind"],
             ", ".join(lock["claims"]),
-            ", ".join(lock["engines"]),
             str(lock["lock_size"]),
             lock["summary"],
         )
         for lock in catalogue.locks()
     ]
-    columns = ("lock", "kind", "claims", "engines", ">bytes", "summary")
+    columns = ("lock", "kind", "claims", ">bytes", "summary")
     return [Table("locks", columns, rows), *_parameters("locks", catalogue.locks())]
 
 

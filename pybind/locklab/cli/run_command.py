@@ -46,6 +46,8 @@ def main(words: Sequence[str]) -> int:
         if dashboard:
             print(f"live: {dashboard.url_of(dashboard.adopt(handle))}", file=sys.stderr, flush=True)
         result, code = _wait(handle)
+        if dashboard and code != INTERRUPTED:
+            dashboard.linger()
     if result is None:
         _warn("the run did not end in time after a second Ctrl-C; nothing was kept")
         sys.stdout.flush()

@@ -188,7 +188,7 @@ static void work(struct crew_member *m)
             reset_counts(t);
         if (measure)
             begin_measure(m);
-        eng_own_set32(&t->want, word);
+        eng_own_set_rel32(&t->want, word); /* after the counters were reset */
         c->plan->workload[c->side[s].variant]->run(t, c->side[s].state, c->side[s].data);
         if (measure)
             end_measure(m);

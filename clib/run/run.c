@@ -442,6 +442,10 @@ void ll_run_snapshot(struct ll_run *run, struct ll_snapshot *out)
         out->t_s = now - run->measure_started;
     for (uint32_t i = 0; run->crew && run->crew->sides == 1 && i < p->threads; i++) {
         const struct wl_thread *t = run->crew->member[i].wl[0];
+        /* a worker that has not seen the measured phase yet still shows its warm-up */
+        if (run->phase != LL_PHASE_WARMUP &&
+            CREW_PHASE(eng_own_read_acq32(&t->want)) != LL_PHASE_MEASURE)
+            continue;
         out->acquisitions[i] = eng_own_read(&t->counts.acquisitions);
         out->overlap += eng_own_read(&t->counts.overlap);
         if (run->phase == LL_PHASE_MEASURE || run->phase == LL_PHASE_DRAIN) {

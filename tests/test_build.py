@@ -108,6 +108,14 @@ def test_root_installs_what_is_missing_and_only_that(bare_path: Path) -> None:
     assert install.split(" install ")[1].split() == ["--no-install-recommends", "chromium"]
 
 
+def test_a_failing_installation_is_shown(bare_path: Path) -> None:
+    stub(bare_path, "id", "echo 0")
+    stub(bare_path, "apt-get", "echo E: no route to the mirror >&2; exit 100")
+    done = run(ROOT / ".ci/packages", "lint", PATH=str(bare_path), PACKAGES="")
+    assert done.returncode == 1
+    assert "E: no route to the mirror\napt-get could not install: clang\n" in done.stderr
+
+
 def test_an_old_python_is_refused_in_a_sentence(bare_path: Path) -> None:
     stub(bare_path, "python3", 'case $1 in --version) echo "Python 3.9.2";; *) exit 1;; esac')
     done = run(ROOT / ".ci/find-python", PATH=str(bare_path), PYTHON="")

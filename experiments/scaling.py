@@ -61,6 +61,7 @@ def run(plan: Plan) -> dict[str, Any]:
                 seconds=plan.seconds,
                 warmup_s=plan.warmup_s,
                 seed=plan.seed + number,
+                watchdog_s=30,
             )
             parts.setdefault((lock, n), []).append(result)
     cells = [locklab.merge(results).to_dict() for results in parts.values()]

@@ -16,7 +16,7 @@ import locklab
 from locklab.plan import ARGUMENTS, Plan
 
 pytestmark = pytest.mark.native
-QUICK: dict[str, Any] = {"seconds": 0.03, "warmup_s": 0.0}
+QUICK: dict[str, Any] = {"seconds": 0.03, "warmup_s": 0.0, "watchdog_s": 30.0}
 
 
 def test_signature_is_that_of_the_contract() -> None:

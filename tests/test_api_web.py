@@ -56,8 +56,8 @@ def wait_for_end(context: Context, run_id: str) -> None:
     handle.wait()
 
 
-LONG = {"lock": "spin/mcs", "seconds": 600, "warmup_s": 0}
-SHORT = {"lock": "spin/mcs", "seconds": 0.03, "warmup_s": 0}
+LONG = {"lock": "spin/mcs", "seconds": 600, "warmup_s": 0, "watchdog_s": 30}
+SHORT = LONG | {"seconds": 0.03}
 
 
 def test_lists(context: Context) -> None:

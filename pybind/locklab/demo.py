@@ -37,6 +37,7 @@ LOCKS = (
 )
 FAMILIAR = "host/pthread-mutex"
 CONTROL = "spin/none"
+PATIENCE_S = 30.0  # on a busy machine a thread may wait long for a CPU
 ROUNDS, REPEATS, SECONDS = 3, 3, 0.3  # 8 locks x 9 samples: about 30 s
 
 
@@ -72,7 +73,7 @@ def _demo(port: int, seconds: float, out: Path) -> None:
                 _say(f"round {number + 1} of {ROUNDS}: {lock}")
                 results[lock].append(_measure(lock, threads, seconds, page))
         _say(f"negative control: {CONTROL}")
-        control = run(CONTROL, threads=threads, seconds=seconds)
+        control = run(CONTROL, threads=threads, seconds=seconds, watchdog_s=PATIENCE_S)
         _say("")
         if page:
             page.linger()
@@ -109,7 +110,9 @@ def _say(text: str) -> None:
 
 
 def _measure(lock: str, threads: int, seconds: float, page: Dashboard | None) -> Result:
-    handle = start(lock, threads=threads, seconds=seconds, repeat=REPEATS, warmup_s=0.05)
+    handle = start(
+        lock, threads=threads, seconds=seconds, repeat=REPEATS, warmup_s=0.05, watchdog_s=PATIENCE_S
+    )
     if page:
         page.adopt(handle)
     with handle:

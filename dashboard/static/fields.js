@@ -33,6 +33,7 @@ function control(spec, id) {
 
 /** 1000000000 -> "10^9" with a raised exponent; other numbers in full. */
 function bound(value) {
+  if (!Number.isInteger(value)) return String(value);
   const power = Math.log10(value);
   if (power < 6 || !Number.isInteger(power)) return count(value);
   return `10${[...String(power)].map((d) => SUPER[d]).join("")}`;

@@ -10,7 +10,15 @@ import { changed, state } from "./state.js";
 // The defaults are those of locklab.run, but for the seconds: a page is watched.
 const FIELDS = [
   { name: "threads", label: "Threads", type: "uint", default: 2, min: 1, max: 1024 },
-  { name: "seconds", label: "Seconds", type: "real", default: 10, min: 0.1, unit: "s" },
+  {
+    name: "seconds",
+    label: "Seconds",
+    type: "real",
+    default: 10,
+    min: 0.001,
+    max: 86400,
+    unit: "s",
+  },
   { name: "repeat", label: "Repeat", type: "uint", default: 1, min: 1, max: 1000 },
   { name: "seed", label: "Seed", type: "uint", optional: true, min: 0, help: "empty: the default" },
   {

@@ -3,7 +3,7 @@
 
 import { $, h, setAttr, setText } from "./dom.js";
 import { count, NOTHING, plural, rate, ratio, seconds } from "./format.js";
-import { jain } from "./picture.js";
+import { jain, reasonOf } from "./picture.js";
 import { state } from "./state.js";
 
 const PHASES = {
@@ -14,7 +14,8 @@ const PHASES = {
   overhead: "measuring the overhead",
   done: "done",
 };
-const LOOK_AHEAD = 10; // ticks: the rate "now" is their mean
+const LOOK_BACK = 10; // ticks: the rate "now" is their mean
+const NEVER = "never two threads inside at once";
 
 function tile(name) {
   const value = h("dd", { class: "tile-value" });
@@ -59,18 +60,16 @@ function show({ value, note, root }, text, detail = "", bad = false) {
 /** Sum of the newest rates, averaged over a second or so; null between measured phases. */
 function rateNow({ series }) {
   const rows = [];
-  for (let i = series.t.length - 1; i >= 0 && rows.length < LOOK_AHEAD; i--) {
+  for (let i = series.t.length - 1; i >= 0 && rows.length < LOOK_BACK; i--) {
     if (series.y[0][i] === null) break;
     rows.push(series.y.reduce((sum, column) => sum + column[i], 0));
   }
   return rows.length ? rows.reduce((a, b) => a + b, 0) / rows.length : null;
 }
 
-function overlapTile(overlap, expected) {
-  if (overlap === null || overlap === undefined) {
-    return ["not checked", "this workload has no check"];
-  }
-  if (overlap === 0) return ["0", "never two threads inside at once"];
+/** `none` is what a count of 0 means. */
+function overlapTile(overlap, expected, none) {
+  if (overlap === 0) return ["0", none];
   const why = expected ? ", as expected of this lock" : ": the lock does not exclude";
   return [count(overlap), `two threads were inside at once${why}`, true];
 }
@@ -103,7 +102,8 @@ function renderLive(picture) {
     hello.repeat > 1 ? `of repetition ${(tick?.repeat ?? 0) + 1}` : "so far",
   );
   showFairness(measured ? tick.acquisitions : null);
-  show(tiles.overlap, ...overlapTile(tick?.overlap ?? 0, isBroken(hello.lock)));
+  // Whether this workload checks at all, the result will say.
+  show(tiles.overlap, ...overlapTile(tick?.overlap ?? 0, isBroken(hello.lock), "none seen so far"));
   show(
     tiles.lost,
     count(tick?.lost ?? 0),
@@ -154,7 +154,8 @@ function renderDocument(picture) {
     doc.repeats?.length > 1 ? `in ${doc.repeats.length} repetitions` : "in total",
   );
   showFairness(doc.threads.acquisitions);
-  show(tiles.overlap, ...overlapTile(doc.overlap, isBroken(config.lock)));
+  if (doc.overlap === null) show(tiles.overlap, "not checked", reasonOf(doc, "overlap") ?? "");
+  else show(tiles.overlap, ...overlapTile(doc.overlap, isBroken(config.lock), NEVER));
   const lost = picture.tick?.lost;
   show(
     tiles.lost,

@@ -9,7 +9,8 @@ import { Legend } from "./legend.js";
 import { color, lineStyle } from "./palette.js";
 import { changed, state } from "./state.js";
 
-const FOLDS = { threads: "each thread", total: "total", spread: "lowest, median, highest" };
+const SPREAD = ["lowest", "median", "highest"];
+const FOLDS = { threads: "each thread", total: "total", spread: SPREAD.join(", ") };
 const WINDOWS = { 0: "all", 10: "last 10 s", 30: "last 30 s", 60: "last 60 s", 300: "last 5 min" };
 const MAX_COLUMNS = 16;
 const TABLE_ROWS = 12;
@@ -68,7 +69,7 @@ function linesOf({ series, cpus }) {
     }));
   }
   const columns = series.folded(how);
-  const texts = how === "total" ? ["total"] : ["lowest", "median", "highest"];
+  const texts = how === "total" ? ["total"] : SPREAD;
   return texts.map((text, i) => ({ i, column: columns[i], text, style: lineStyle(i), detail: "" }));
 }
 
@@ -231,22 +232,19 @@ function options() {
 }
 
 function tableOf() {
-  const { t } = picture.series;
+  const { series } = picture;
+  const { t } = series;
   const live = [...t.keys()].filter((i) => lines.some((line) => line.column[i] !== null));
   const step = Math.max(1, Math.ceil(live.length / TABLE_ROWS));
   const picked = live.filter((_, k) => (live.length - 1 - k) % step === 0);
   const wide = lines.length > MAX_COLUMNS;
-  const columns = wide
-    ? ["lowest", "median", "highest"].map((text, k) => ({
-        text,
-        column: picture.series.folded("spread")[k],
-      }))
-    : lines;
-  const note = wide ? ` (${lines.length} threads: lowest, median, highest)` : "";
+  const titles = wide ? SPREAD : lines.map((line) => line.text);
+  const values = (i) => (wide ? series.fold(i, "spread") : lines.map((line) => line.column[i]));
+  const note = wide ? ` (${lines.length} threads: ${SPREAD.join(", ")})` : "";
   return table(
     `Throughput in acquisitions per second, ${picked.length} of ${live.length} points${note}`,
-    [{ title: "Time", unit: "s" }, ...columns.map((c) => ({ title: c.text, number: true }))],
-    picked.map((i) => [t[i].toFixed(2), ...columns.map((c) => si(c.column[i]))]),
+    [{ title: "Time", unit: "s" }, ...titles.map((title) => ({ title, number: true }))],
+    picked.map((i) => [t[i].toFixed(2), ...values(i).map((v) => si(v))]),
   );
 }
 
@@ -264,12 +262,10 @@ export function render() {
   } else chart.showNote(null);
   lines = linesOf(picture);
   if (cursor !== null && cursor >= picture.series.t.length) cursor = null;
-  const { dropped } = picture.series;
-  setText(
-    chart.caption,
-    `acquisitions per second, 1/s, ${picture.source}` +
-      (dropped && !picture.document ? `, the last ${picture.series.t.length} points` : ""),
-  );
+  const { dropped, folds, t } = picture.series;
+  const part = dropped ? `, the last ${t.length} points` : "";
+  const mean = folds > 1 ? `, means of ${folds} intervals` : "";
+  setText(chart.caption, `acquisitions per second, 1/s, ${picture.source}${part}${mean}`);
   const view = state.view;
   const version =
     `${picture.id}|${picture.name}|${picture.version}|${view.fold}|${view.last}|` +

@@ -8,7 +8,9 @@ export class Series {
   constructor(threads) {
     this.t = [];
     this.y = Array.from({ length: threads }, () => []);
-    this.dropped = 0;
+    this.dropped = 0; // points let go at the front
+    this.cache = null; // of folded()
+    this.folds = 1; // intervals of the document that a point is the mean of
   }
 
   get threads() {
@@ -36,6 +38,7 @@ export class Series {
     twin.t = this.t.slice();
     twin.y = this.y.map((column) => column.slice());
     twin.dropped = this.dropped;
+    twin.folds = this.folds;
     return twin;
   }
 
@@ -43,26 +46,56 @@ export class Series {
   static fromDocument(doc) {
     const { t_s: t, rate_per_s: rates } = doc.series;
     const series = new Series(doc.threads.acquisitions.length);
-    const step = Math.ceil(t.length / MAX_POINTS);
-    for (let i = 0; i < t.length; i += step) series.push(t[i], rates[i]);
-    series.dropped = t.length - series.t.length;
+    const ends = repeatEnds(doc);
+    const step = Math.ceil(t.length / (MAX_POINTS - 1 - Math.min(ends.length, MAX_POINTS / 2)));
+    for (let i = 0; i < t.length; i += step) {
+      if (t[i] > ends[0]) {
+        series.gap();
+        ends.shift();
+      }
+      const last = Math.min(i + step, t.length) - 1;
+      series.push(t[last], step === 1 ? rates[i] : means(rates.slice(i, last + 1)));
+    }
+    series.folds = step;
     return series;
   }
 
-  /** Columns folded over the threads: "total", or "spread" = lowest, median, highest. */
+  /** All threads at point `i`: their sum, or lowest, median and highest; nulls if nothing is known. */
+  fold(i, how) {
+    const row = this.y.map((column) => column[i]).filter((v) => v !== null);
+    if (row.length === 0) return how === "total" ? [null] : [null, null, null];
+    if (how === "total") return [row.reduce((a, b) => a + b, 0)];
+    row.sort((a, b) => a - b);
+    return [row[0], row[Math.floor(row.length / 2)], row.at(-1)];
+  }
+
+  /** Columns of fold(); only points that are new since the last call are worked out. */
   folded(how) {
-    const columns = how === "total" ? [[]] : [[], [], []];
-    for (let i = 0; i < this.t.length; i++) {
-      const row = this.y.map((column) => column[i]).filter((v) => v !== null);
-      if (row.length === 0) columns.forEach((c) => c.push(null));
-      else if (how === "total") columns[0].push(row.reduce((a, b) => a + b, 0));
-      else {
-        row.sort((a, b) => a - b);
-        columns[0].push(row[0]);
-        columns[1].push(row[Math.floor(row.length / 2)]);
-        columns[2].push(row.at(-1));
-      }
+    const { length } = this.t;
+    const old = this.cache;
+    if (old?.how !== how || old.dropped !== this.dropped || old.columns[0].length > length) {
+      const columns = how === "total" ? [[]] : [[], [], []];
+      this.cache = { how, dropped: this.dropped, columns };
+    }
+    const { columns } = this.cache;
+    for (let i = columns[0].length; i < length; i++) {
+      this.fold(i, how).forEach((value, k) => columns[k].push(value));
     }
     return columns;
   }
+}
+
+/** Means of the columns of `rows`; what is null counts for nothing. */
+function means(rows) {
+  return rows[0].map((_, j) => {
+    const known = rows.map((row) => row[j]).filter((v) => v !== null);
+    return known.length ? known.reduce((a, b) => a + b, 0) / known.length : null;
+  });
+}
+
+/** Measured time at the end of each repetition but the last, and half an interval: lines break there. */
+function repeatEnds(doc) {
+  const half = (doc.config.tick_s ?? 0) / 2;
+  let sum = 0;
+  return (doc.repeats ?? []).slice(0, -1).map((repeat) => (sum += repeat.seconds) + half);
 }

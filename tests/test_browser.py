@@ -30,7 +30,7 @@ def run_node_tests(file: Path) -> None:
 
 @pytest.mark.browser
 @pytest.mark.timeout(LIMIT_S + 20)
-@pytest.mark.parametrize("name", ["access", "form", "live", "saved"])
+@pytest.mark.parametrize("name", ["access", "figures", "form", "live", "saved"])
 def test_page_with_a_fake_server(name: str) -> None:
     if name == "access" and not (ROOT / "node_modules" / "axe-core").is_dir():
         pytest.skip("node_modules/axe-core is missing (npm ci)")
@@ -47,4 +47,4 @@ def test_run_started_from_the_page_of_the_real_server() -> None:
 
 def test_every_file_of_tests_is_run() -> None:
     files = {path.name.removesuffix(".test.mjs") for path in BROWSER.glob("*.test.mjs")}
-    assert files == {"access", "form", "live", "saved", "serve"}
+    assert files == {"access", "figures", "form", "live", "saved", "serve"}

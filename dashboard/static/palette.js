@@ -5,6 +5,7 @@ const dark = matchMedia("(prefers-color-scheme: dark)");
 const forced = matchMedia("(forced-colors: active)");
 const probe = document.createElement("span");
 probe.hidden = true;
+probe.style.forcedColorAdjust = "none"; // theme.css says which colours a forced theme has here
 let cache = new Map();
 let cachedFor = null;
 

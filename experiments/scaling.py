@@ -121,6 +121,8 @@ def plot(path: Path) -> Path:
     left.set(xlabel="threads", ylabel="acquisitions per second, median", yscale="log")
     right.set(xlabel="threads", ylabel="hand-off, median (ns)", yscale="log")
     left.legend(fontsize="x-small", ncols=2)
+    for axes in (left, right):
+        axes.set(xticks=document["threads"])
     target = path.with_suffix(".svg")
     figure.savefig(target)
     return target

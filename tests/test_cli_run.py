@@ -276,6 +276,30 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.parametrize(("closed", "code"), [(">&-", 3), ("2>&-", 0), (">&- 2>&-", 3), ("<&-", 0)])
+def test_closed_streams_are_no_traceback(closed: str, code: int) -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"'{sys.executable}' -m locklab list locks {closed}"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
+    assert done.stderr.count("\n") == (closed == ">&-")
+
+
+def test_names_that_the_terminal_cannot_spell(tmp_path: Path) -> None:
+    path = tmp_path / "s\u00fc\udcff.json"
+    result_of("plain").save(path)
+    done = locklab_process(
+        "compare", str(path), str(path), env={**os.environ, "PYTHONIOENCODING": "ascii"}
+    )
+    assert done.returncode == 3
+    assert done.stderr == ""
+
+
 def test_a_full_disk_is_one_sentence() -> None:
     with open("/dev/full", "w") as full:
         done = subprocess.run(

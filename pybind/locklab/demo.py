@@ -21,7 +21,7 @@ from locklab.render import Notes, Table, show
 from locklab.report import repeats_word
 from locklab.result import Result
 from locklab.runs import run, start
-from locklab.stats import median_interval
+from locklab.stats import median_interval, need_scipy
 from locklab.units import count, figures, ns, rate, ratio
 from locklab.web import Dashboard
 
@@ -60,6 +60,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _demo(port: int, seconds: float, out: Path) -> None:
+    need_scipy("the demonstration")
     threads = max(2, min(4, len(_core.cpus())))
     print(
         f"locklab: {len(LOCKS)} locks, {threads} threads, {ROUNDS} rounds of {REPEATS} repeats of "

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -60,10 +61,13 @@ Exit codes: 0 ok, 1 the answer is "no", 2 bad usage, 3 the run failed or is unde
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
+    closed = _ready_streams()
     name = words[0] if words else ""
     try:
         code = _dispatch(words)
         sys.stdout.flush()
+        if closed and code == OK:
+            return _say(name, "cannot write the output: it is closed", FAILED)
         return code
     except SystemExit as leave:  # argparse, after --help
         return _flushed(leave.code if isinstance(leave.code, int) else OK)
@@ -85,6 +89,20 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         _abandon_stdout()
         return _say(name, f"cannot write the output: {error.strerror}", FAILED)
+
+
+def _ready_streams() -> bool:
+    """Survive closed descriptors (``>&-``) and names that the encoding cannot spell.
+
+    Returns whether stdout is closed, so that what a command prints is lost.
+    """
+    closed = sys.stdout is None
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - for the whole process
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    return closed
 
 
 def _dispatch(words: list[str]) -> int:

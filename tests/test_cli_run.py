@@ -332,10 +332,10 @@ def on_a_terminal(words: list[str], **environment: str) -> tuple[str, int]:
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_terminal_gets_rich_tables_and_progress() -> None:
-    text, code = on_a_terminal(["run", "spin/mcs", "-s", "0.5"])
+    text, code = on_a_terminal(["run", "spin/mcs", "-s", "1", "--watchdog", "30"])
     assert code == 0
     assert "\x1b[1m" in text
-    assert "measure" in text
+    assert "repeat 1" in text
     assert "hand-off" in text
 
 

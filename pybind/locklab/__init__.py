@@ -85,13 +85,22 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     if name == "__version__":
-        value: Any = import_module("importlib.metadata").version("locklab")
+        value: Any = _version()
     elif name in _HOMES:
         value = getattr(import_module(f"locklab.{_HOMES[name]}"), name)
     else:
         raise AttributeError(f"module 'locklab' has no attribute {name!r}")
     globals()[name] = value
     return value
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("locklab")
+    except PackageNotFoundError:  # run from a source tree that was never installed
+        return "unknown"
 
 
 def __dir__() -> list[str]:

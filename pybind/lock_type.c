@@ -22,44 +22,49 @@ static struct ll_lock *checked(struct lock *self)
     return self->lock;
 }
 
+static PyObject *new_lock(PyTypeObject *type, const char *id, const struct ll_setting *settings,
+                          size_t n_settings)
+{
+    struct mod_state *st = lab_state(type);
+    struct ll_error err = {.text = ""};
+    struct lock *self = (struct lock *)type->tp_alloc(type, 0);
+    struct ll_lock *lock = NULL;
+    int code;
+
+    if (!self)
+        return NULL;
+    self->birth = lab_born(st);
+    Py_BEGIN_ALLOW_THREADS
+    code = ll_lock_create(id, settings, n_settings, &lock, &err);
+    Py_END_ALLOW_THREADS
+    if (code < 0) {
+        Py_DECREF(self);
+        return lab_raise(st, code, &err);
+    }
+    self->lock = lock;
+    return (PyObject *)self;
+}
+
 static PyObject *make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     static char *keywords[] = {"id", "settings", NULL};
     struct mod_state *st = lab_state(type);
-    PyObject *name, *pairs = NULL, *keep = NULL;
-    struct ll_error err = {.text = ""};
+    PyObject *name, *pairs = NULL, *keep, *self = NULL;
     struct ll_setting *settings = NULL;
-    struct lock *self = NULL;
     size_t n_settings = 0;
     const char *id;
-    int code;
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:Lock", keywords, &name, &pairs))
         return NULL;
     id = lab_utf8(st, name, "id");
-    if (!id)
-        return NULL;
-    keep = PyList_New(0);
+    keep = id ? PyList_New(0) : NULL;
     if (!keep)
         return NULL;
     if (!pairs || lab_settings(st, pairs, keep, &settings, &n_settings) == 0)
-        self = (struct lock *)type->tp_alloc(type, 0);
-    if (self) {
-        struct ll_lock *lock = NULL;
-
-        self->birth = lab_born(st);
-        Py_BEGIN_ALLOW_THREADS
-        code = ll_lock_create(id, settings, n_settings, &lock, &err);
-        Py_END_ALLOW_THREADS
-        self->lock = code < 0 ? NULL : lock;
-        if (code < 0) {
-            Py_CLEAR(self);
-            lab_raise(st, code, &err);
-        }
-    }
+        self = new_lock(type, id, settings, n_settings);
     PyMem_Free(settings);
     Py_DECREF(keep);
-    return (PyObject *)self;
+    return self;
 }
 
 /* Takes the GIL back for a moment while the C core waits. */

@@ -13,7 +13,7 @@ struct server {
     struct lab_birth birth;
     Py_ssize_t
         users;      /* calls that have left the GIL with `server` in hand; changed under the GIL */
-    PyObject *keep; /* list: what the assets point at */
+    PyObject *keep; /* what the assets point at; a tuple, which no garbage collection empties */
 };
 
 static struct ll_server *checked(struct server *self)
@@ -150,36 +150,46 @@ static int options_init(struct mod_state *st, struct options *o, PyObject *dict)
     return -1;
 }
 
-static PyObject *make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+static PyObject *start_server(PyTypeObject *type, const struct options *o)
 {
-    static char *keywords[] = {"", NULL};
     struct mod_state *st = lab_state(type);
     struct ll_error err = {.text = ""};
     struct ll_server *started = NULL;
-    struct server *self = NULL;
-    struct options options;
-    PyObject *dict;
+    struct server *self = (struct server *)type->tp_alloc(type, 0);
     int code;
+
+    if (!self)
+        return NULL;
+    self->birth = lab_born(st);
+    self->keep = PyList_AsTuple(o->keep);
+    if (!self->keep) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    code = ll_server_start(&o->c, &started, &err);
+    Py_END_ALLOW_THREADS
+    if (code < 0) {
+        Py_DECREF(self);
+        return lab_raise(st, code, &err);
+    }
+    self->server = started;
+    return (PyObject *)self;
+}
+
+static PyObject *make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *keywords[] = {"", NULL};
+    struct options options;
+    PyObject *dict, *self = NULL;
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:Server", keywords, &dict))
         return NULL;
-    if (options_init(st, &options, dict) == 0)
-        self = (struct server *)type->tp_alloc(type, 0);
-    if (self) {
-        self->birth = lab_born(st);
-        self->keep = Py_NewRef(options.keep);
-        Py_BEGIN_ALLOW_THREADS
-        code = ll_server_start(&options.c, &started, &err);
-        Py_END_ALLOW_THREADS
-        self->server = code < 0 ? NULL : started;
-        if (code < 0) {
-            Py_CLEAR(self);
-            lab_raise(st, code, &err);
-        }
-    }
+    if (options_init(lab_state(type), &options, dict) == 0)
+        self = start_server(type, &options);
     PyMem_Free(options.assets);
     Py_XDECREF(options.keep);
-    return (PyObject *)self;
+    return self;
 }
 
 /* ---------------------------------------------------------------- requests */
@@ -415,8 +425,7 @@ static int traverse(PyObject *object, visitproc visit, void *arg)
     return lab_traverse_type(object, visit, arg);
 }
 
-/* No tp_clear: the server reads what `keep` holds until it is stopped, and str and bytes refer
- * to nothing. */
+/* No tp_clear: the server reads what `keep` holds until it is stopped. */
 static void dealloc(PyObject *object)
 {
     struct server *self = (struct server *)object;

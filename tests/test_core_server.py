@@ -218,6 +218,17 @@ def test_dropping_a_server_stops_it() -> None:
     assert refuses(port)
 
 
+def test_a_server_in_a_cycle_is_collected_and_stopped() -> None:
+    assets: list[Any] = [("/a", "text/plain", '"e"', os.urandom(5000), None)]
+    assets.append(("/b", "text/plain", '"e"', os.urandom(5000), None))
+    server = _core.Server(OPTIONS | {"assets": assets})
+    port = server.port
+    assets.append(server)
+    del server, assets
+    gc.collect()
+    assert refuses(port)
+
+
 def test_stop_wakes_those_who_wait_for_requests(server: _core.Server) -> None:
     codes: list[str] = []
     threads = [

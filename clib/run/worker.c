@@ -49,7 +49,7 @@ LL_TEMPLATE void after_acquire(struct wl_thread *t, struct wl_slot *s, bool log)
     if (!MEASURES)
         return;
     if (t->full)
-        s->got = eng_ticks();
+        s->got = eng_ticks_settled();
     if (t->rseq) {
         if (LL_UNLIKELY(eng_rseq_disarm()))
             eng_count(LL_EV_preempted_waiting);
@@ -96,7 +96,7 @@ void wl_acquire(struct wl_thread *t, uint32_t lock)
 void wl_release(struct wl_thread *t, uint32_t lock)
 {
     struct wl_slot *s = &t->slot[lock];
-    uint64_t released = MEASURES && t->full ? eng_ticks() : 0;
+    uint64_t released = MEASURES && t->full ? eng_ticks_settled() : 0;
 
     s->desc->ops.release(s->lock, s->node);
     after_release(t, s, released, false);
@@ -114,7 +114,7 @@ void wl_acquire_shared(struct wl_thread *t, uint32_t lock)
 void wl_release_shared(struct wl_thread *t, uint32_t lock)
 {
     struct wl_slot *s = &t->slot[lock];
-    uint64_t released = MEASURES && t->full ? eng_ticks() : 0;
+    uint64_t released = MEASURES && t->full ? eng_ticks_settled() : 0;
 
     s->desc->shared.release_shared(s->lock, s->node);
     after_release(t, s, released, true);

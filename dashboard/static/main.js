@@ -89,17 +89,27 @@ const empty = h(
 );
 $("main").prepend(empty);
 
-onRender((now) => {
-  renderHeader();
-  form.render();
-  runs.render();
-  files.render();
+let hasFigures = false;
+
+function renderFigures(now) {
+  hasFigures = !now.shown.empty;
   empty.hidden = !now.shown.empty || now.view.run !== null;
   headline.render();
   lines.render();
   histograms.render();
   matrix.render();
   result.render();
+}
+
+onRender((now) => {
+  renderHeader();
+  form.render();
+  runs.render();
+  files.render();
+  // Until the first word of a run that is being opened, the figures of the last one stay, dimmed.
+  const isOpening = hasFigures && now.shown.empty && now.link.phase === "connecting";
+  $("main").classList.toggle("opening", isOpening);
+  if (!isOpening) renderFigures(now);
   writeAddress();
 });
 
@@ -140,7 +150,7 @@ async function start() {
   const asked = (await files.openFileOfAddress()) || readAddress().run !== null;
   openAddressed();
   runs.followNewest(!asked);
-  setTimeout(runs.poll, 2000);
+  runs.poll();
 }
 
 start();

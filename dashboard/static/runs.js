@@ -7,6 +7,8 @@ import { plural, rate } from "./format.js";
 import { changed, state } from "./state.js";
 
 const POLL_MS = 2000;
+const EAGER_MS = 200;
+const EAGER_FOR_MS = 2000;
 const box = $("runs");
 const follow = h("input", {
   type: "checkbox",
@@ -23,14 +25,24 @@ box.append(h("label", { class: "check" }, follow, "Follow the newest run"), note
 
 let drawn = null;
 let newestSeen = null;
+let timer = null;
+let eagerUntil = 0;
 
-/** Ask for the list every two seconds, but not while a run is measured: that would disturb it. */
+/** Ask for the list again and again, but not while a run is measured: that would disturb it. */
 export async function poll() {
+  clearTimeout(timer);
   if (state.link.phase !== "live") {
     await refresh();
     followNewest();
   }
-  setTimeout(poll, POLL_MS);
+  clearTimeout(timer);
+  timer = setTimeout(poll, performance.now() < eagerUntil ? EAGER_MS : POLL_MS);
+}
+
+/** A run has just ended: where one follows another, the next is not to be missed. */
+export function expectNext() {
+  eagerUntil = performance.now() + EAGER_FOR_MS;
+  poll();
 }
 
 export async function refresh() {

@@ -6,7 +6,7 @@ import { getRun, runPath } from "./api.js";
 import { announce } from "./dom.js";
 import { rate } from "./format.js";
 import { documentProblem, Picture } from "./picture.js";
-import { refresh } from "./runs.js";
+import { expectNext, refresh } from "./runs.js";
 import { changed, setPicture, state } from "./state.js";
 
 const RETRY_MS = 2000;
@@ -65,7 +65,7 @@ function connect(picture) {
   on("end", (end) => {
     closeStream();
     picture.onEnd(end);
-    fetchDocument(picture).then(refresh);
+    fetchDocument(picture).then(expectNext);
   });
   stream.onerror = () => {
     if (stream !== source) return;

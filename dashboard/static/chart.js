@@ -7,11 +7,11 @@ import { color, FONT, themeName } from "./palette.js";
 import { changed, changedLater, state } from "./state.js";
 
 export const hasUplot = () => typeof window.uPlot === "function";
-const TABLE_MS = 1000;
+const TABLE_MS = { shown: 1000, hidden: 5000 };
 
 export class Chart {
   /** `keys` says in words what the arrow keys do; `onKey(key, event)` may take further keys. */
-  constructor({ id, title, tools = [], keys, readout = true }) {
+  constructor({ id, title, tools = [], keys }) {
     this.id = id;
     this.visible = false;
     this.cursorX = null; // x value under the keyboard's cursor
@@ -31,7 +31,7 @@ export class Chart {
       ondblclick: () => this.onReset?.(),
     });
     this.note = h("p", { class: "chart-note", hidden: true });
-    this.readout = readout ? h("p", { class: "readout" }) : null;
+    this.readout = h("p", { class: "readout" });
     this.foot = h("div", { class: "chart-foot" });
     this.tableBox = h("div", { class: "table-box sr-only", id: `${id}-table` });
     this.toggle = h(
@@ -83,7 +83,7 @@ export class Chart {
     setText(this.note, text ?? "");
     this.note.hidden = !text;
     this.plot.hidden = Boolean(text) || !hasUplot();
-    if (this.readout) this.readout.hidden = this.plot.hidden;
+    this.readout.hidden = this.plot.hidden;
   }
 
   /**
@@ -137,7 +137,7 @@ export class Chart {
     }
   }
 
-  /** The table of the figure, made again at most once a second; `build` only if needed. */
+  /** The table of the figure, made again now and then while data streams in. */
   showTable(version, build) {
     const shown = state.view.tables.has(this.id) || !hasUplot();
     this.tableBox.classList.toggle("sr-only", !shown);
@@ -145,9 +145,9 @@ export class Chart {
     setAttr(this.toggle, "aria-pressed", shown);
     const now = performance.now();
     if (this.tabled === version) return;
-    // While data streams in, a table that nobody sees is made seldom.
-    if (state.shown.running && now - this.tabledAt < TABLE_MS) {
-      changedLater(TABLE_MS);
+    const period = shown ? TABLE_MS.shown : TABLE_MS.hidden;
+    if (state.shown.running && now - this.tabledAt < period) {
+      changedLater(period);
       return;
     }
     this.tabled = version;

@@ -269,7 +269,7 @@ export function render() {
   const view = state.view;
   const version =
     `${picture.id}|${picture.name}|${picture.version}|${view.fold}|${view.last}|` +
-    `${view.range}|${[...view.hidden]}`;
+    `${view.range}|${[...view.hidden]}|${state.paused}`; // paused: the arrays are copies
   const shape =
     `${picture.id}|${picture.name}|${Boolean(picture.document)}|${view.fold}|` +
     `${lines.length}|${[...view.hidden]}`;

@@ -23,7 +23,8 @@ export class Picture {
 
   /** The stream (again) begins. Points of the same run stay; what was missed leaves a gap. */
   onHello(hello) {
-    const again = this.hello && this.hello.run === hello.run;
+    const same = (key) => this.hello?.[key] === hello[key];
+    const again = ["run", "lock", "workload", "threads"].every(same);
     this.hello = hello;
     if (again) this.series.gap();
     else {

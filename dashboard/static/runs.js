@@ -58,12 +58,13 @@ export async function refresh() {
 }
 
 /**
- * Open a running run that was not there before, unless an older one was chosen on purpose.
+ * Open a running run that was not there before, unless an older one was chosen on purpose or
+ * the page is paused.
  * `open` false: take note of it only.
  */
 export function followNewest(open = true) {
   const running = state.runs.list.filter((run) => run.status === "running").at(-1);
-  if (!running || !state.view.follow || running.id === newestSeen) return;
+  if (!running || !state.view.follow || state.paused || running.id === newestSeen) return;
   newestSeen = running.id;
   if (open && state.view.run !== running.id)
     location.hash = `run=${encodeURIComponent(running.id)}`;

@@ -273,9 +273,9 @@ for (const [reducedMotion, period] of [
         }
         const changes = await page.evaluate(() => window.changes);
         // Between the first and the last of n drawings lie n - 1 periods; one is let go as slack.
-      const elapsed = changes.at(-1) - changes[0];
-      assert.ok(changes.length >= 1, "something was drawn");
-      assert.ok((changes.length - 2) * period <= elapsed, `${changes.length} in ${elapsed} ms`);
+        const elapsed = changes.at(-1) - changes[0];
+        assert.ok(changes.length >= 1, "something was drawn");
+        assert.ok((changes.length - 2) * period <= elapsed, `${changes.length} in ${elapsed} ms`);
       },
       { ...running, reducedMotion },
     ),

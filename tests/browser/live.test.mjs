@@ -130,6 +130,22 @@ test(
 );
 
 test(
+  "a paused page does not leave for a newer run",
+  onPage(async ({ fake, page }) => {
+    const run = fake.runs.get("1");
+    await feed(page, run, 3);
+    await page.getByRole("button", { name: "Pause" }).click();
+    run.finish();
+    const second = fake.start({ lock: "spin/none" });
+    await eventually("it is listed", async () => (await page.locator(".runs a").count()) === 2);
+    assert.equal(second.clients.size, 0);
+    assert.equal(await text(page, ".run-title"), "spin/mcs");
+    await page.getByRole("button", { name: "Resume" }).click();
+    await eventually("now it is open", () => second.clients.size === 1);
+  }, running),
+);
+
+test(
   "at the end the result document takes over",
   onPage(async ({ fake, page }) => {
     const run = fake.runs.get("1");

@@ -20,18 +20,14 @@ try {
   const pages = [];
   for (const colorScheme of ["light", "dark"]) {
     const viewport = { width: 1440, height: 1080 };
-    pages.push([
-      colorScheme,
-      (await openPage(browser, server.url, { colorScheme, viewport })).page,
-    ]);
+    const { page } = await openPage(browser, server.url, { colorScheme, viewport });
+    await page.waitForSelector("#f-lock option", { state: "attached" });
+    await page.selectOption("#f-lock", lock);
+    await page.fill("#f-threads", threads);
+    await page.fill("#f-seconds", String(SECONDS));
+    pages.push([colorScheme, page]);
   }
-  const body = { lock, threads: Number(threads), seconds: SECONDS };
-  const id = await pages[0][1].evaluate(async (wanted) => {
-    const headers = { "Content-Type": "application/json" };
-    const options = { method: "POST", headers, body: JSON.stringify(wanted) };
-    return (await (await fetch("/api/v1/runs", options)).json()).id;
-  }, body);
-  for (const [, page] of pages) await page.goto(`${server.url}#run=${id}`);
+  await pages[0][1].getByRole("button", { name: "Start run" }).click(); // the others follow
   for (const [name, page] of pages) {
     await page.waitForFunction(
       (least) => Number(document.querySelector("progress")?.value) > least,

@@ -58,6 +58,16 @@ def test_a_comparison_repeats_itself() -> None:
     assert locklab.compare(a, b) == locklab.compare(a, b)
 
 
+def test_zeros_among_the_samples_are_samples() -> None:
+    one = locklab.compare(fabricated([0.0, *around(1e5, 11, 1)]), fabricated(around(2e5, 12, 2)))
+    assert one.verdict == "faster"
+    many = fabricated([0.0] * 7 + around(1e5, 5, 1))
+    found = locklab.compare(many, fabricated(around(2e5, 12, 2)))
+    assert (found.ratio, found.interval, found.verdict) == (None, None, "faster")
+    assert locklab.compare(many, many).verdict == "same"
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
 def test_less_time_is_faster() -> None:
     a = fabricated([1e5] * 12)
     slow = a.to_dict()

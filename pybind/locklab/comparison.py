@@ -35,7 +35,8 @@ class Comparison:
     ratio
         b / a; None if a is 0.
     interval
-        95% bootstrap interval of the ratio, or None with too few samples.
+        95% bootstrap interval of the ratio, or None with too few samples, or if zeros among the
+        samples leave it without bounds.
     p
         Of the two-sided Mann-Whitney U test, or None with too few samples.
     samples
@@ -99,11 +100,9 @@ def compare(
     p: float | None = None
     verdict = "too-few-samples"
     if min(len(xs), len(ys)) >= MIN_SAMPLES:
-        if ratio is None or min(xs) <= 0:
-            raise ConfigError(f"{metric} is 0 in the first result, so there is no ratio")
         interval = ratio_interval(xs, ys)
         p = mann_whitney(xs, ys)[1]
-        verdict = _verdict(ratio, interval, p, more_is_faster=metric != "seconds")
+        verdict = _verdict(x, y, interval, p, more_is_faster=metric != "seconds")
     return Comparison(
         metric=metric,
         a=x,
@@ -117,10 +116,12 @@ def compare(
     )
 
 
-def _verdict(ratio: float, interval: tuple[float, float], p: float, *, more_is_faster: bool) -> str:
-    if p >= ALPHA or interval[0] <= 1 <= interval[1]:
+def _verdict(
+    x: float, y: float, interval: tuple[float, float] | None, p: float, *, more_is_faster: bool
+) -> str:
+    if p >= ALPHA or (interval is not None and interval[0] <= 1 <= interval[1]):
         return "same"
-    return "faster" if (ratio > 1) == more_is_faster else "slower"
+    return "faster" if (y > x) == more_is_faster else "slower"
 
 
 def _samples(result: Result, metric: str) -> list[float]:

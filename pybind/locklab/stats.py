@@ -65,25 +65,32 @@ def median_interval(samples: Sequence[float]) -> tuple[float, float] | None:
     return (float(low), float(high)) if math.isfinite(low + high) else None
 
 
-def ratio_interval(a: Sequence[float], b: Sequence[float]) -> tuple[float, float]:
-    """95% bootstrap interval (percentile, seed fixed) of median(b) / median(a)."""
-    import numpy as np
+def ratio_interval(a: Sequence[float], b: Sequence[float]) -> tuple[float, float] | None:
+    """95% bootstrap interval (percentile, seed fixed) of median(b) / median(a).
+
+    None if it has no bounds: resampled medians of `a` can be 0.
+    """
+    import warnings
 
     stats = need_scipy("a confidence interval")
+    import numpy as np
 
     def ratio(x: Any, y: Any, axis: int = -1) -> Any:
         return np.median(y, axis=axis) / np.median(x, axis=axis)
 
-    found = stats.bootstrap(
-        (np.asarray(a), np.asarray(b)),
-        ratio,
-        n_resamples=_RESAMPLES,
-        confidence_level=CONFIDENCE,
-        method="percentile",
-        vectorized=True,
-        random_state=np.random.default_rng(1),
-    ).confidence_interval
-    return float(found.low), float(found.high)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the same zeros, from inside scipy
+        found = stats.bootstrap(
+            (np.asarray(a), np.asarray(b)),
+            ratio,
+            n_resamples=_RESAMPLES,
+            confidence_level=CONFIDENCE,
+            method="percentile",
+            vectorized=True,
+            random_state=np.random.default_rng(1),
+        ).confidence_interval
+    low, high = float(found.low), float(found.high)
+    return (low, high) if math.isfinite(low + high) else None
 
 
 def mann_whitney(a: Sequence[float], b: Sequence[float]) -> tuple[float, float]:

@@ -366,6 +366,24 @@ uint32_t crew_done(const struct crew *c)
     return n;
 }
 
+bool crew_starved(const struct crew *c, double *cpu_s, double least_s)
+{
+    bool starved = false;
+
+    for (uint32_t i = 0; i < c->threads; i++) {
+        const struct crew_member *m = &c->member[i];
+        struct timespec t;
+        clockid_t clock;
+        double before = cpu_s[i];
+        if (eng_own_read_acq32(&m->done) || !eng_own_read32(&m->eng->on_cpu) ||
+            pthread_getcpuclockid(m->thread, &clock) || clock_gettime(clock, &t))
+            continue;
+        cpu_s[i] = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+        starved |= cpu_s[i] - before < least_s;
+    }
+    return starved;
+}
+
 void crew_abort(struct crew *c)
 {
     crew_lead(c, LL_PHASE_DRAIN);

@@ -71,6 +71,9 @@ void crew_lead(struct crew *c, uint32_t phase_word);
 /* Acquisitions of all threads on one side, in the current phase. */
 uint64_t crew_acquisitions(const struct crew *c, uint32_t side);
 uint32_t crew_done(const struct crew *c); /* threads that have ended */
+/* Is a thread that neither has ended nor sleeps in a park short of CPU: did it get less than `least_s`
+ * since the last call with the same `cpu_s` ([threads], filled anew)? */
+bool crew_starved(const struct crew *c, double *cpu_s, double least_s);
 /* Makes every waiting thread unwind. */
 void crew_abort(struct crew *c);
 /* Joins and frees; threads that are not done are abandoned with all memory they may touch, and their

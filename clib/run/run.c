@@ -11,11 +11,13 @@
 #include <unistd.h>
 
 #define CONTROLLER_NICE -10
-#define STEP_S 0.01        /* the controller looks so often while hand-offs are logged */
-#define STEP_EVENTS_S 0.05 /* ... and else */
-#define STOP_GRACE_S 0.06  /* after a stop, waiters that do not end by themselves are torn out */
-#define ABANDON_S 2.0      /* a thread that does not unwind by then is given up */
-#define LOGGED_PER_S 1e5   /* hand-off log entries a second that the merge may cost */
+#define STEP_S 0.01          /* the controller looks so often while hand-offs are logged */
+#define STEP_EVENTS_S 0.05   /* ... and else */
+#define STOP_GRACE_S 0.06    /* after a stop, waiters that do not end by themselves are torn out */
+#define ABANDON_S 10.0       /* a thread that does not unwind by then is given up */
+#define STARVED_SHARE 0.02   /* a thread that got less of a CPU than this is starved, not stuck */
+#define STARVED_PATIENCE 6.0 /* ... and delays the watchdog at most so many times its bound */
+#define LOGGED_PER_S 1e5     /* hand-off log entries a second that the merge may cost */
 
 double run_now(void)
 {
@@ -65,19 +67,33 @@ static void fail(struct ll_run *run, enum ll_status status, const struct ll_erro
 
 struct watchdog {
     uint64_t seen;
-    double moved;
+    double moved, looked; /* when something last moved; when the CPU times were taken, 0: not yet */
 };
 
-/* Has anything moved lately? */
-static bool hangs(const struct ll_run *run, struct watchdog *w, uint64_t progress)
+/* Has anything moved lately? A thread that the machine gives no CPU is not stuck, so the verdict waits
+ * while there is one, but not for ever: a host lock's sleeper looks the same. */
+static bool hangs(struct ll_run *run, const struct crew *c, struct watchdog *w, uint64_t progress)
 {
-    double now = run_now();
+    double now = run_now(), bound = run->plan.user.watchdog_s;
+    bool starved;
 
     if (progress != w->seen) {
         w->seen = progress;
         w->moved = now;
+        w->looked = 0;
     }
-    return now - w->moved > run->plan.user.watchdog_s;
+    if (now - w->moved < bound / 2)
+        return false;
+    if (w->looked == 0) {
+        crew_starved(c, run->cpu_s, 0);
+        w->looked = now;
+        return false;
+    }
+    if (now - w->looked < bound / 2)
+        return false;
+    starved = crew_starved(c, run->cpu_s, STARVED_SHARE * (now - w->looked));
+    w->looked = now;
+    return !starved || now - w->moved > STARVED_PATIENCE * bound;
 }
 
 static void declare_hung(struct ll_run *run, struct crew *c, const struct watchdog *w,
@@ -96,7 +112,7 @@ static void declare_hung(struct ll_run *run, struct crew *c, const struct watchd
 static enum run_ended supervise(struct ll_run *run, struct crew *c, double until,
                                 struct mt_merge *merge, bool draw)
 {
-    struct watchdog w = {0, run_now()};
+    struct watchdog w = {0, run_now(), 0};
     double start = run_now(), base = run->tally.out.seconds;
     double step = merge ? STEP_S : STEP_EVENTS_S, next = start;
 
@@ -110,7 +126,7 @@ static enum run_ended supervise(struct ll_run *run, struct crew *c, double until
             series_point(&run->series, c, base + run_now() - start, false);
         if (run_now() >= until)
             return RUN_ENDED_TIME;
-        if (hangs(run, &w, crew_acquisitions(c, 0))) {
+        if (hangs(run, c, &w, crew_acquisitions(c, 0))) {
             declare_hung(run, c, &w, "while measuring");
             return RUN_ENDED_HUNG;
         }
@@ -121,7 +137,7 @@ static enum run_ended supervise(struct ll_run *run, struct crew *c, double until
 
 void run_drain(struct ll_run *run, struct crew *c, enum run_ended why)
 {
-    struct watchdog w = {crew_done(c), run_now()};
+    struct watchdog w = {crew_done(c), run_now(), 0};
     double start = run_now(), abort_at = why == RUN_ENDED_TIME ? INFINITY : start;
     bool aborted = false;
     struct timespec nap = {0, 200 * 1000};
@@ -134,7 +150,7 @@ void run_drain(struct ll_run *run, struct crew *c, enum run_ended why)
         nanosleep(&nap, NULL);
         if (run_sleep(run, now) && !isfinite(abort_at))
             abort_at = now + STOP_GRACE_S;
-        if (!aborted && why == RUN_ENDED_TIME && hangs(run, &w, crew_done(c))) {
+        if (!aborted && why == RUN_ENDED_TIME && hangs(run, c, &w, crew_done(c))) {
             declare_hung(run, c, &w, "after the end of the measured phase");
             abort_at = now;
         }
@@ -312,6 +328,7 @@ static void destroy(struct ll_run *run)
         return; /* leaked on purpose */
     tally_fini(run);
     series_fini(&run->series);
+    free(run->cpu_s);
     mt_perf_set_free(run->perf);
 
     run_plan_fini(&run->plan);
@@ -341,7 +358,9 @@ int ll_run_start(const struct ll_plan *plan, struct ll_run **out, struct ll_erro
     if (plan->n_perf && (ret = mt_perf_set_new(plan->perf, plan->n_perf, &run->perf, err)))
         goto fail;
 
-    if ((ret = tally_init(run)) || (ret = series_init(&run->series, plan->threads, plan->tick_s)) ||
+    run->cpu_s = calloc(plan->threads, sizeof(*run->cpu_s));
+    if ((ret = run->cpu_s ? 0 : -ENOMEM) || (ret = tally_init(run)) ||
+        (ret = series_init(&run->series, plan->threads, plan->tick_s)) ||
         (ret = -pthread_create(&run->controller, NULL, controller_main, run))) {
         ll_fail(err, ret, "threads", "the run could not be set up: %s", strerror(-ret));
         goto fail;

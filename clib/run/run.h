@@ -52,6 +52,7 @@ struct ll_run {
     /* the controller's own until `done` */
     struct tally tally;
     struct series series;
+    double *cpu_s; /* [threads] for the watchdog */
 };
 
 enum run_ended { RUN_ENDED_TIME, RUN_ENDED_STOP, RUN_ENDED_HUNG };

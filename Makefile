@@ -38,8 +38,10 @@ demo: build ## build, then a real contention experiment with the live page; ends
 test: build test-needs ## build, then the tests (up to 5 minutes)
 	$(PYTEST) -m "not slow" $(ARGS)
 
-test-quick: build ## the tests that need neither a browser nor many runs (under 1 minute)
-	$(PYTEST) -m "not slow and not browser and not leak and not sanitizer" $(ARGS)
+test-quick: build ## most tests, without browser, sanitizers, mutants, demo (under 1 minute)
+	$(PYTEST) -m "not slow and not browser and not leak and not sanitizer" $(NOT_QUICK) $(ARGS)
+
+NOT_QUICK := $(addprefix --ignore=tests/test_,adding_a_lock.py api_demo.py experiments.py mutants.py)
 
 test-slow: build test-needs ## the long tests that `make test` leaves out
 	$(PYTEST) -m slow $(ARGS)

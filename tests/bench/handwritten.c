@@ -13,7 +13,12 @@
 
 /* ---- none ---- */
 
-static void none(void *lock, void *node)
+static void none_acquire(void *lock, void *node)
+{
+    (void)lock, (void)node;
+}
+
+static void none_release(void *lock, void *node)
 {
     (void)lock, (void)node;
 }
@@ -178,12 +183,16 @@ static void clh_release(void *lock, void *node)
     atomic_store_explicit(&mine->busy, 0, REL);
 }
 
-/* ---- osq: an mcs queue whose waiters can leave; the leaving is never taken here ---- */
+/* ---- osq: an mcs queue whose waiters can leave; the leaving is never taken here. Who is waited for
+ * is written into the node, since that is what a waiter asks before it goes on spinning. ---- */
 
 struct osq_node {
     _Atomic(struct osq_node *) next, prev;
     atomic_uint go;
+    const void *thread;
 };
+/* initial-exec, as ours: a library's default model is a call, for which gcc saves registers */
+static _Thread_local char here __attribute__((tls_model("initial-exec")));
 struct osq {
     _Atomic(struct osq_node *) tail;
 };
@@ -193,6 +202,8 @@ static void osq_acquire(void *lock, void *node)
     struct osq *l = lock;
     struct osq_node *n = node, *prev;
 
+    if (!n->thread)
+        n->thread = &here;
     atomic_store_explicit(&n->go, 0, RLX);
     atomic_store_explicit(&n->next, NULL, RLX);
     prev = atomic_exchange_explicit(&l->tail, n, AR);
@@ -218,7 +229,7 @@ static void osq_release(void *lock, void *node)
 }
 
 const struct hand hands[] = {
-    {"none", 4, 0, NULL, none, none},
+    {"none", 4, 0, NULL, none_acquire, none_release},
     {"tas", sizeof(struct word), 0, NULL, tas_acquire, word_release},
     {"ttas", sizeof(struct word), 0, NULL, ttas_acquire, word_release},
     {"ttas-backoff", sizeof(struct word), 0, NULL, backoff_acquire, word_release},

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 struct hand {
-    const char *name;            /* of the spin/ lock it is compared with */
+    const char *name; /* of the spin/ lock it is compared with */
     size_t lock_size, node_size;
     void (*init)(void *lock, void *node);
     void (*acquire)(void *lock, void *node), (*release)(void *lock, void *node);

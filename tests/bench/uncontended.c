@@ -4,7 +4,11 @@
  * calls in one process, block by block in a random order.
  *
  * A second thread is alive and asleep: glibc drops the lock prefix in single-threaded processes.
- * Prints one JSON object: {"name": [ns per pair, one per block], ...}. Argument: blocks.
+ * Where code and data lie changes such small times by some per cent, for reasons that are not the
+ * lock's. So the runner builds several of these with code pushed about by pad.c, and each process
+ * puts every lock and node on a random line of its own.
+ *
+ * Arguments: blocks, seed. Prints one JSON object: {"name": [ns per pair, one per block], ...}.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -19,7 +23,7 @@
 #include "engine/native_thread.h"
 #include "handwritten.h"
 
-enum { PAIRS = 2000, MAX_ROWS = 64 };
+enum { PAIRS = 4000, MAX_ROWS = 64, SLOT = 2048, LINE = 128 };
 
 struct row {
     char name[48];
@@ -30,15 +34,26 @@ struct row {
 
 static struct row rows[MAX_ROWS];
 static unsigned n_rows;
+static uint64_t random_state;
 
+static unsigned random_below(unsigned n)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return (unsigned)(random_state % n);
+}
+
+/* Zeroed memory somewhere in a slot of its own. */
 static void *zeroed(size_t size)
 {
-    size_t rounded = (size + 255) / 128 * 128;
-    void *p = aligned_alloc(128, rounded);
+    size_t room = SLOT - (size + LINE - 1) / LINE * LINE;
+    char *slot = aligned_alloc(SLOT, SLOT);
 
-    if (!p)
+    if (!slot || size > SLOT)
         abort();
-    return memset(p, 0, rounded);
+    memset(slot, 0, SLOT);
+    return slot + LINE * random_below((unsigned)(room / LINE) + 1);
 }
 
 static void add_ours(const char *id)
@@ -94,15 +109,38 @@ static void *sleeper(void *unused)
     return NULL;
 }
 
+/* Moving to another CPU in the middle would only add noise. */
+static void stay_here(void)
+{
+    cpu_set_t set;
+
+    CPU_ZERO(&set);
+    CPU_SET(sched_getcpu(), &set);
+    sched_setaffinity(0, sizeof(set), &set);
+}
+
+static void print(unsigned blocks)
+{
+    for (unsigned i = 0; i < n_rows; i++) {
+        printf("%s\"%s\": [", i ? ",\n" : "{", rows[i].name);
+        for (unsigned b = 0; b < blocks; b++)
+            printf("%s%.3f", b ? "," : "", rows[i].ns[b]);
+        printf("]");
+    }
+    printf("}\n");
+}
+
 int main(int argc, char **argv)
 {
     unsigned blocks = argc > 1 ? (unsigned)atoi(argv[1]) : 1000, order[MAX_ROWS];
     struct ll_lock_info info;
     pthread_t thread;
-    uint64_t x = 88172645463325252u;
 
+    random_state = 88172645463325252u + (argc > 2 ? strtoull(argv[2], NULL, 10) : 0);
+    eng_clock_init();
     if (pthread_create(&thread, NULL, sleeper, NULL) || !eng_native_attach(0, 1))
         return 1;
+    stay_here();
     for (size_t i = 0; !ll_lock_get(i, &info); i++)
         add_ours(info.id);
     for (const struct hand *h = hands; h->name; h++)
@@ -114,21 +152,13 @@ int main(int argc, char **argv)
     }
     for (unsigned b = 0; b < blocks; b++) {
         for (unsigned i = n_rows - 1; i > 0; i--) {
-            unsigned k, swap = order[i];
-            x ^= x << 13, x ^= x >> 7, x ^= x << 17;
-            k = (unsigned)(x % (i + 1));
+            unsigned k = random_below(i + 1), swap = order[i];
             order[i] = order[k];
             order[k] = swap;
         }
         for (unsigned i = 0; i < n_rows; i++)
             rows[order[i]].ns[b] = block(&rows[order[i]]);
     }
-    for (unsigned i = 0; i < n_rows; i++) {
-        printf("%s\"%s\": [", i ? ",\n" : "{", rows[i].name);
-        for (unsigned b = 0; b < blocks; b++)
-            printf("%s%.3f", b ? "," : "", rows[i].ns[b]);
-        printf("]");
-    }
-    printf("}\n");
+    print(blocks);
     return 0;
 }

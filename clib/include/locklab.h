@@ -189,7 +189,7 @@ struct ll_plan {
 };
 
 /* Defaults: critical-section, compact, 2 threads, 1 repeat, 1 s after 0.1 s, seed 1, full,
- * instrumented, coop, watchdog 5 s, tick 0.1 s; lock is NULL and must be set. */
+ * instrumented, coop, watchdog 10 s, tick 0.1 s; lock is NULL and must be set. */
 LL_API void ll_plan_init(struct ll_plan *plan);
 /* 0, or -EINVAL/-ERANGE/-ENOENT/-ENOTSUP with err->field = the plan's or parameter's name. */
 LL_API int ll_plan_validate(const struct ll_plan *plan, struct ll_error *err);

@@ -27,7 +27,7 @@ void ll_plan_init(struct ll_plan *plan)
         .build = LL_BUILD_INSTRUMENTED,
         .owner_run = LL_OWNER_COOP,
         .heartbeat_s = 50e-6,
-        .watchdog_s = 5.0,
+        .watchdog_s = 10.0,
         .tick_s = 0.1,
     };
 }

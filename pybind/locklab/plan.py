@@ -57,7 +57,7 @@ class Plan:
     overhead: bool = False
     owner_run: str = "coop"
     heartbeat_s: float = 50e-6
-    watchdog_s: float = 5.0
+    watchdog_s: float = 10.0
     tick_s: float = 0.1
 
     @classmethod

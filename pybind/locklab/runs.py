@@ -188,7 +188,7 @@ def start(
     build: str = "instrumented",
     owner_run: str = "coop",
     heartbeat_s: float = 50e-6,
-    watchdog_s: float = 5.0,
+    watchdog_s: float = 10.0,
     tick_s: float = 0.1,
 ) -> Handle:
     """Start a run and return at once; the arguments are those of :func:`run`."""
@@ -215,7 +215,7 @@ def run(
     build: str = "instrumented",
     owner_run: str = "coop",
     heartbeat_s: float = 50e-6,
-    watchdog_s: float = 5.0,
+    watchdog_s: float = 10.0,
     tick_s: float = 0.1,
     progress: Progress | None = None,
 ) -> Result:

@@ -79,6 +79,7 @@ static struct ll_plan plan_of(const char *lock, uint32_t threads, double seconds
     p.threads = threads;
     p.seconds = seconds;
     p.warmup_s = 0.01;
+    p.watchdog_s = 60; /* a busy machine is not a broken lock */
     return p;
 }
 

@@ -97,7 +97,7 @@ def _times(parser: Parser) -> None:
     )
     for option, name, allowed, text in (
         ("--warmup", "warmup_s", "0 to 3600", "unmeasured time before each repeat (default 0.1)"),
-        ("--watchdog", "watchdog_s", "0.05 to 3600", "no progress for so long is a hang (5)"),
+        ("--watchdog", "watchdog_s", "0.05 to 3600", "no progress for so long is a hang (10)"),
         ("--tick", "tick_s", "0.01 to 60", "period of the series in the document (0.1)"),
     ):
         add(

@@ -27,7 +27,17 @@ try {
     await page.fill("#f-seconds", String(SECONDS));
     pages.push([colorScheme, page]);
   }
-  await pages[0][1].getByRole("button", { name: "Start run" }).click(); // the others follow
+  const [, first] = pages[0];
+  await first.getByRole("button", { name: "Start run" }).click();
+  await first.waitForURL(/run=/);
+  const { hash } = new URL(first.url());
+  for (const [, page] of pages) {
+    await page.evaluate((run) => {
+      location.hash = run;
+      document.activeElement.blur();
+    }, hash);
+    await page.mouse.move(0, 0);
+  }
   for (const [name, page] of pages) {
     await page.waitForFunction(
       (least) => Number(document.querySelector("progress")?.value) > least,

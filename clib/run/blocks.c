@@ -43,7 +43,7 @@ int blocks_run(struct ll_run *run, struct ll_error *err)
     if ((ret = crew_start(&run->plan, CREW_SIDES, logs, NULL, run->plan.user.seed, &c, err)))
         return ret;
     for (uint32_t i = 0; i < c->threads; i++)
-        eng_own_set(&c->member[i].log.every_mask, logs ? (uint64_t)(1 / t->handoff_share) - 1 : 0);
+        eng_own_set(&c->member[i].log.every_mask, t->last_mask);
     run_set_phase(run, LL_PHASE_OVERHEAD, c);
     end = run_now() + run->plan.user.seconds;
     last_move = run_now();

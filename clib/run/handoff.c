@@ -76,6 +76,7 @@ struct mt_merge {
     size_t capacity;
     struct owner last; /* the newest owner merged so far */
     bool have_last;
+    uint64_t settled; /* ticks: entries acquired before then are not paired */
     struct mt_handoffs out;
 };
 
@@ -112,6 +113,19 @@ void mt_merge_free(struct mt_merge *m)
     free(m);
 }
 
+void mt_merge_set_every(struct mt_merge *m, uint64_t every_mask)
+{
+    m->every_mask = every_mask;
+    for (uint32_t i = 0; i < m->threads; i++)
+        eng_own_set(&m->logs[i]->every_mask, every_mask);
+    m->settled = eng_ticks() + (UINT64_C(2) << MT_WINDOW_SHIFT);
+}
+
+uint64_t mt_merge_every(const struct mt_merge *m)
+{
+    return m->every_mask;
+}
+
 static int by_got(const void *a, const void *b)
 {
     const struct owner *x = a, *y = b;
@@ -144,7 +158,8 @@ static void pair(struct mt_merge *m, const struct owner *next)
     const struct owner *prev = &m->last;
 
     /* a window's edge hides who came between, unless every window is logged */
-    if (m->have_last && prev->thread != next->thread && next->got >= prev->released &&
+    if (m->have_last && prev->got >= m->settled && prev->thread != next->thread &&
+        next->got >= prev->released &&
         (!m->every_mask || next->got >> MT_WINDOW_SHIFT == prev->got >> MT_WINDOW_SHIFT)) {
         mt_histogram_record(&m->out.times, eng_ticks_ns(next->got - prev->released));
         m->out.matrix[m->slot[prev->thread] * m->n_cpus + m->slot[next->thread]]++;

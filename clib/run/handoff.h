@@ -51,6 +51,10 @@ struct mt_merge *mt_merge_new(struct mt_log **logs, const uint32_t *slot_of_thre
 void mt_merge_free(struct mt_merge *m);
 /* Takes what is complete out of the rings. `final`: the workers have ended. */
 void mt_merge_drain(struct mt_merge *m, bool final);
+/* Logs windows with (number & every_mask) == 0 from now on. Pairs of the next moment are given up, until
+ * every thread is sure to know. */
+void mt_merge_set_every(struct mt_merge *m, uint64_t every_mask);
+uint64_t mt_merge_every(const struct mt_merge *m);
 struct mt_handoffs {
     struct ll_histogram times; /* ns */
     uint64_t dropped;          /* drains whose entries were thrown away because a ring was full */

@@ -108,12 +108,47 @@ static void declare_hung(struct ll_run *run, struct crew *c, const struct watchd
     fail(run, LL_STATUS_HUNG, &err);
 }
 
+/* Which windows to log, so that the merge stays cheap: from the rate of the warm-up. */
+static uint64_t every_mask(double rate_per_s)
+{
+    uint64_t every = 1;
+
+    while (every < 1024 && rate_per_s / (double)every > LOGGED_PER_S)
+        every *= 2;
+    return every - 1;
+}
+
+struct pace {
+    double at;
+    uint64_t acquisitions;
+};
+
+/* Merges what the logs hold, and logs more or fewer windows where the rate has changed a lot since
+ * they were chosen: a lock that collapses is slow enough to be logged all the time. */
+static void drain_logs(struct ll_run *run, const struct crew *c, struct mt_merge *merge,
+                       struct pace *pace)
+{
+    uint64_t now_acquired = crew_acquisitions(c, 0), mask = mt_merge_every(merge), want;
+    double now = run_now(), dt = now - pace->at;
+
+    mt_merge_drain(merge, false);
+    run->tally.logged_s += dt / (double)(mask + 1);
+    run->tally.log_s += dt;
+    if (now_acquired >= pace->acquisitions) {
+        want = every_mask((double)(now_acquired - pace->acquisitions) / dt);
+        if (want > 4 * mask + 3 || 4 * want + 3 < mask)
+            mt_merge_set_every(merge, want);
+    }
+    *pace = (struct pace){now, now_acquired};
+}
+
 /* Lets the phase run until `until`; drains logs, draws the series. */
 static enum run_ended supervise(struct ll_run *run, struct crew *c, double until,
                                 struct mt_merge *merge, bool draw)
 {
     struct watchdog w = {0, run_now(), 0};
-    double start = run_now(), base = run->tally.out.seconds;
+    struct pace pace = {run_now(), 0};
+    double start = pace.at, base = run->tally.out.seconds;
     double step = merge ? STEP_S : STEP_EVENTS_S, next = start;
 
     for (;;) {
@@ -121,7 +156,7 @@ static enum run_ended supervise(struct ll_run *run, struct crew *c, double until
         if (run_sleep(run, next < until ? next : until))
             return RUN_ENDED_STOP;
         if (merge)
-            mt_merge_drain(merge, false);
+            drain_logs(run, c, merge, &pace);
         if (draw)
             series_point(&run->series, c, base + run_now() - start, false);
         if (run_now() >= until)
@@ -166,16 +201,6 @@ void run_drain(struct ll_run *run, struct crew *c, enum run_ended why)
         run->tally.out.drain_s = run_now() - start;
 }
 
-/* Which windows to log, so that the merge stays cheap: from the rate of the warm-up. */
-static uint64_t every_mask(double rate_per_s)
-{
-    uint64_t every = 1;
-
-    while (every < 1024 && rate_per_s / (double)every > LOGGED_PER_S)
-        every *= 2;
-    return every - 1;
-}
-
 static struct mt_merge *make_merge(struct ll_run *run, struct crew *c, double rate_per_s)
 {
     uint64_t mask = every_mask(rate_per_s);
@@ -189,7 +214,7 @@ static struct mt_merge *make_merge(struct ll_run *run, struct crew *c, double ra
         eng_own_set(&logs[i]->every_mask, mask);
         mt_log_discard(logs[i]); /* what the warm-up left */
     }
-    run->tally.handoff_share = 1.0 / (double)(mask + 1);
+    run->tally.last_mask = mask;
     merge = mt_merge_new(logs, run->plan.matrix_slot, c->threads, run->plan.n_cpus, mask);
     if (!merge)
         free(logs);

@@ -30,7 +30,8 @@ struct tally {            /* pooled over repetitions */
     struct ll_waiter *waiter;
     char (*waiter_object)[32];
     double *block_bare, *block_instrumented;
-    double handoff_share;
+    double logged_s, log_s; /* time in which hand-offs were logged, of how much */
+    uint64_t last_mask;     /* windows logged in the last repetition */
 };
 
 struct ll_run {

@@ -27,7 +27,6 @@ int tally_init(struct ll_run *run)
     if (!t->repeat || !t->thread_acquisitions || !t->per_thread || !t->matrix)
         return -ENOMEM;
     clock_gettime(CLOCK_REALTIME, &now);
-    t->handoff_share = 0;
     t->out = (struct ll_result){
         .size = sizeof(t->out),
         .version = LL_ABI,
@@ -160,7 +159,7 @@ void tally_finish(struct ll_run *run)
 {
     struct tally *t = &run->tally;
 
-    t->out.handoff_sampled = t->handoff_share;
+    t->out.handoff_sampled = t->log_s > 0 ? t->logged_s / t->log_s : 0;
     t->out.n_series = run->series.n;
     t->out.series_t_s = run->series.t_s;
     t->out.series_rate = run->series.rate;

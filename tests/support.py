@@ -12,8 +12,13 @@ IN_CI = os.environ.get("CI", "") not in ("", "0", "false")
 
 
 def clean_environment() -> dict[str, str]:
-    """The environment without what a calling `make` left in it."""
-    return {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
+    """The environment without what a calling `make` left in it.
+
+    CI runs as root in a checkout that somebody else may own, which git refuses unless told.
+    """
+    env = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
+    git = {"COUNT": "1", "KEY_0": "safe.directory", "VALUE_0": "*"}
+    return env | {f"GIT_CONFIG_{key}": value for key, value in git.items()}
 
 
 def make_clib(build: str, *goals: str, timeout_s: float = 600) -> Path:
@@ -52,6 +57,7 @@ def tracked_files() -> list[str]:
     done = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
+        env=clean_environment(),
         capture_output=True,
         text=True,
         check=True,

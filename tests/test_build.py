@@ -149,7 +149,11 @@ def test_npm_lock_agrees_with_its_manifest() -> None:
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("clone") / "locklab"
-    succeed("git", "clone", "--quiet", "--no-hardlinks", ROOT, target)
+    # What clone starts for a local source reads this of all configuration only from a file.
+    config = target.with_name("gitconfig")
+    config.write_text("[safe]\n\tdirectory = *\n", encoding="utf-8")
+    clone = ("git", "clone", "--quiet", "--no-hardlinks", ROOT, target)
+    succeed(*clone, GIT_CONFIG_GLOBAL=str(config))
     return target
 
 

@@ -43,6 +43,24 @@ def bootstrap_interval(samples: Sequence[float]) -> Interval | None:
     return float(found.low), float(found.high)
 
 
+def ratio_interval(a: Sequence[float], b: Sequence[float]) -> Interval:
+    """Of median(b) / median(a), two independent sets of samples, by the percentile bootstrap."""
+
+    def ratio(x: Any, y: Any, axis: int = -1) -> Any:
+        return np.median(y, axis=axis) / np.median(x, axis=axis)
+
+    found = scipy.stats.bootstrap(
+        (np.asarray(a, dtype=float), np.asarray(b, dtype=float)),
+        ratio,
+        n_resamples=_RESAMPLES,
+        confidence_level=CONFIDENCE,
+        method="percentile",
+        vectorized=True,
+        rng=np.random.default_rng(1),
+    ).confidence_interval
+    return float(found.low), float(found.high)
+
+
 def judge_at_most(
     what: str, value: float, interval: Interval | None, limit: float, shown: str, note: str = ""
 ) -> Target:
@@ -59,8 +77,3 @@ def spread(interval: Interval | None, form: Callable[[float], str]) -> str:
 
 def percent(value: float) -> str:
     return f"{100 * value:+.1f}%"
-
-
-def plain(value: Any) -> Any:
-    """numpy's numbers as Python's, for JSON."""
-    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value

@@ -19,12 +19,19 @@
 #define LL_SLOW __attribute__((noinline, cold))
 
 /* Built with AddressSanitizer or ThreadSanitizer, which want to see every call and stack. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define LL_SANITIZED 1
+#if defined(__SANITIZE_ADDRESS__)
+#define LL_SANITIZED_ADDRESS 1
+#elif defined(__SANITIZE_THREAD__)
+#define LL_SANITIZED_THREAD 1
 #elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define LL_SANITIZED 1
+#if __has_feature(address_sanitizer)
+#define LL_SANITIZED_ADDRESS 1
+#elif __has_feature(thread_sanitizer)
+#define LL_SANITIZED_THREAD 1
 #endif
+#endif
+#if defined(LL_SANITIZED_ADDRESS) || defined(LL_SANITIZED_THREAD)
+#define LL_SANITIZED 1
 #endif
 
 #define LL_UNUSED(x) ((void)(x))

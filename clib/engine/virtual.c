@@ -1,38 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* virtual.c - the minimal virtual engine: fibers by ucontext, two simple policies. */
+/* virtual.c - the minimal virtual engine: two simple policies over fibers. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <ucontext.h>
 
 #include "core/error.h"
 #include "core/rng.h"
+#include "engine/fiber.h"
 #include "engine/virtual.h"
-
-#if defined(__SANITIZE_ADDRESS__)
-#define FIBER_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define FIBER_ASAN 1
-#endif
-#endif
-#ifdef FIBER_ASAN
-#include <sanitizer/common_interface_defs.h>
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define FIBER_TSAN 1
-#include <sanitizer/tsan_interface.h>
-#endif
 
 #define STACK_BYTES (128u * 1024u)
 
 enum fiber_state { READY, WAITING, PARKED, ENDED };
 
 struct eng_thread { /* a fiber, as locks see it */
-    ucontext_t context;
-    char *stack;
+    struct fiber fiber;
     unsigned index;
     enum fiber_state state;
     /* WAITING */
@@ -47,7 +31,6 @@ struct eng_thread { /* a fiber, as locks see it */
     bool at_doorway;             /* the next access is the marked one */
     uint64_t doorway;            /* ticket of the last doorway passed; 0: not in line */
     const struct eng_site *site; /* of the operation under way */
-    void *asan_fake_stack, *tsan_fiber;
 };
 
 struct object {
@@ -60,63 +43,35 @@ struct object {
 static struct {
     struct eng_thread *fiber[VT_MAX_FIBERS];
     struct eng_thread *current;
-    ucontext_t scheduler;
+    struct fiber scheduler;
     const struct vt_options *options;
     struct vt_report *report;
     struct object object[VT_MAX_OBJECTS];
     unsigned n_objects;
     uint64_t now, random_state, policy_state, doorways;
     unsigned turn;
-    void *asan_fake_stack, *tsan_fiber;
-    const void *asan_bottom;
-    size_t asan_size;
 } vt;
-
-/* ---- switching; the sanitizers want to be told ---- */
 
 static void to_scheduler(void)
 {
-    struct eng_thread *f = vt.current;
-
-#ifdef FIBER_ASAN
-    __sanitizer_start_switch_fiber(f->state == ENDED ? NULL : &f->asan_fake_stack, vt.asan_bottom,
-                                   vt.asan_size);
-#endif
-#ifdef FIBER_TSAN
-    __tsan_switch_to_fiber(vt.tsan_fiber, 0);
-#endif
-    swapcontext(&f->context, &vt.scheduler);
-#ifdef FIBER_ASAN
-    __sanitizer_finish_switch_fiber(f->asan_fake_stack, NULL, NULL);
-#endif
+    fiber_switch(&vt.current->fiber, &vt.scheduler, vt.current->state == ENDED);
 }
 
 static void to_fiber(struct eng_thread *f)
 {
     vt.current = f;
     vt.report->switches++;
-#ifdef FIBER_ASAN
-    __sanitizer_start_switch_fiber(&vt.asan_fake_stack, f->stack, STACK_BYTES);
-#endif
-#ifdef FIBER_TSAN
-    __tsan_switch_to_fiber(f->tsan_fiber, 0);
-#endif
-    swapcontext(&vt.scheduler, &f->context);
-#ifdef FIBER_ASAN
-    __sanitizer_finish_switch_fiber(vt.asan_fake_stack, NULL, NULL);
-#endif
+    fiber_switch(&vt.scheduler, &f->fiber, false);
     vt.current = NULL;
 }
 
-static void fiber_main(void)
+static void fiber_main(void *arg)
 {
-#ifdef FIBER_ASAN
-    __sanitizer_finish_switch_fiber(NULL, &vt.asan_bottom, &vt.asan_size);
-#endif
-    vt.options->body(vt.current->index, vt.options->arg);
-    vt.current->state = ENDED;
+    struct eng_thread *f = arg;
+
+    vt.options->body(f->index, vt.options->arg);
+    f->state = ENDED;
     to_scheduler();
-    LL_ASSERT(0);
 }
 
 /* ---- who goes on ---- */
@@ -488,10 +443,7 @@ static void free_fibers(void)
     for (unsigned i = 0; i < VT_MAX_FIBERS; i++) {
         if (!vt.fiber[i])
             continue;
-#ifdef FIBER_TSAN
-        __tsan_destroy_fiber(vt.fiber[i]->tsan_fiber);
-#endif
-        free(vt.fiber[i]->stack);
+        fiber_fini(&vt.fiber[i]->fiber);
         free(vt.fiber[i]);
         vt.fiber[i] = NULL;
     }
@@ -500,20 +452,17 @@ static void free_fibers(void)
 static int make_fiber(unsigned i)
 {
     struct eng_thread *f = calloc(1, sizeof(*f));
+    int ret;
 
-    if (!f || !(f->stack = malloc(STACK_BYTES))) {
-        free(f);
+    if (!f)
         return -ENOMEM;
+    if ((ret = fiber_init(&f->fiber, STACK_BYTES))) {
+        free(f);
+        return ret;
     }
     vt.fiber[i] = f;
     f->index = i;
-    getcontext(&f->context);
-    f->context.uc_stack.ss_sp = f->stack;
-    f->context.uc_stack.ss_size = STACK_BYTES;
-    makecontext(&f->context, fiber_main, 0);
-#ifdef FIBER_TSAN
-    f->tsan_fiber = __tsan_create_fiber(0);
-#endif
+    fiber_reset(&f->fiber, fiber_main, f);
     return 0;
 }
 
@@ -533,9 +482,7 @@ int vt_run(const struct vt_options *options, struct vt_report *report)
     vt.turn = 0;
     vt.random_state = ll_rng_seed(options->seed, 0);
     vt.policy_state = ll_rng_seed(options->seed, 1);
-#ifdef FIBER_TSAN
-    vt.tsan_fiber = __tsan_get_current_fiber();
-#endif
+    fiber_adopt(&vt.scheduler);
     for (unsigned i = 0; i < options->fibers && !ret; i++)
         ret = make_fiber(i);
     while (!ret && ended < options->fibers) {
@@ -557,6 +504,7 @@ int vt_run(const struct vt_options *options, struct vt_report *report)
     if (!report->complete)
         describe_stuck();
     free_fibers();
+    fiber_fini(&vt.scheduler);
     vt.n_objects = 0;
     return ret;
 }

@@ -8,12 +8,13 @@
 
 static int expect_failures __attribute__((unused));
 
+/* EXPECT(cond) or EXPECT(cond, "format", ...): the format is a literal. */
 #define EXPECT(cond, ...)                                                                          \
     do {                                                                                           \
         if (!(cond)) {                                                                             \
             expect_failures++;                                                                     \
-            fprintf(stderr, "%s:%d: not so: %s: ", __FILE__, __LINE__, #cond);                     \
-            fprintf(stderr, __VA_ARGS__);                                                          \
+            fprintf(stderr, "%s:%d: not so: %s", __FILE__, __LINE__, #cond);                       \
+            fprintf(stderr, " " __VA_ARGS__);                                                      \
             fputc('\n', stderr);                                                                   \
         }                                                                                          \
     } while (0)

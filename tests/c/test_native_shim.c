@@ -7,15 +7,7 @@
 #include <time.h>
 
 #include "core/lock.h"
-
-static int failures;
-#define EXPECT(cond)                                                                               \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #cond);                             \
-            failures++;                                                                            \
-        }                                                                                          \
-    } while (0)
+#include "expect.h"
 
 static void nap_ms(long ms)
 {
@@ -291,5 +283,5 @@ int main(void)
     irq_points();
     the_probed_build_samples();
     the_environment();
-    return failures != 0;
+    DONE();
 }

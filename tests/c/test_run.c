@@ -7,16 +7,8 @@
 #include <time.h>
 
 #include "core/registry.h"
+#include "expect.h"
 #include "run/run.h"
-
-static int failures;
-#define EXPECT(cond)                                                                               \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #cond);                             \
-            failures++;                                                                            \
-        }                                                                                          \
-    } while (0)
 
 /* ---- locks broken on purpose ---- */
 
@@ -314,5 +306,5 @@ int main(void)
     more_threads_than_cpus_end();
     overhead_blocks_alternate();
     a_lock_is_usable_from_any_thread();
-    return failures != 0;
+    DONE();
 }

@@ -12,6 +12,17 @@ const numbers = (text) =>
 
 let known = null; // the address as last read or written here; another one is about to be read
 
+/**
+ * Links to runs change the address at once. A browser would do it a moment later, and a new address
+ * written by writeAddress() in between would undo it.
+ */
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.('a[href^="#run="]');
+  if (!link || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  location.hash = link.getAttribute("href");
+});
+
 /** Take the view from the address; returns the id of the run asked for, or null. */
 export function readAddress() {
   known = location.hash;

@@ -109,16 +109,20 @@ function renderLive(picture) {
     count(tick?.lost ?? 0),
     tick?.lost ? "this page was too slow" : "all frames arrived",
   );
-  const repeat =
-    hello.repeat > 1 && tick ? `, repetition ${tick.repeat + 1} of ${hello.repeat}` : "";
-  setText(
-    phase,
-    tick
-      ? `${PHASES[tick.phase] ?? tick.phase}${repeat}, ${seconds(tick.elapsed_s)} of ${seconds(tick.expected_s)}`
-      : "waiting for the first figures",
-  );
+  setText(phase, tick ? progress(hello, tick) : "waiting for the first figures");
   bar.value = tick ? Math.min(1, tick.elapsed_s / tick.expected_s) : 0;
   failure.hidden = true;
+}
+
+/** "measuring, repetition 2 of 3, 3.2 s of 6.0 s" */
+function progress(hello, tick) {
+  const { elapsed_s: elapsed, expected_s: expected } = tick;
+  const repeat = hello.repeat > 1 ? `, repetition ${tick.repeat + 1} of ${hello.repeat}` : "";
+  const time =
+    elapsed <= expected
+      ? `${seconds(elapsed)} of ${seconds(expected)}`
+      : `${seconds(elapsed)}, ${seconds(expected)} expected`;
+  return `${PHASES[tick.phase] ?? tick.phase}${repeat}, ${time}`;
 }
 
 function showFairness(acquisitions) {

@@ -75,14 +75,20 @@ function linesOf({ series, cpus }) {
 
 const isHidden = (line) => state.view.fold === "threads" && state.view.hidden.has(line.i);
 
+function firstKnown({ t, y }) {
+  const first = y[0].findIndex((v) => v !== null);
+  return Math.max(0, (t[Math.max(0, first)] ?? 0) - 0.1);
+}
+
 function rangeOf() {
   const { series, tick, running } = picture;
   const { range, last } = state.view;
   if (range) return range;
   const end = series.t.at(-1) ?? 1;
   if (last > 0 && end > last) return [end - last, end];
-  const from = series.dropped ? series.t[0] : 0;
-  return [from, running ? Math.max(end, tick?.expected_s ?? 1) : end];
+  // A result begins at 0; a stream where this page joined it, or the measuring began.
+  const from = picture.document ? 0 : firstKnown(series);
+  return [from, running ? Math.max(end, tick?.expected_s ?? 0, from + 1) : end];
 }
 
 export function zoom(factor) {

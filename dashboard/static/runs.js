@@ -2,7 +2,7 @@
 // The runs of this server: a list to choose from.
 
 import { getRuns } from "./api.js";
-import { $, h, setText } from "./dom.js";
+import { $, h, setAttr, setText } from "./dom.js";
 import { plural, rate } from "./format.js";
 import { changed, state } from "./state.js";
 
@@ -70,38 +70,37 @@ export function followNewest(open = true) {
     location.hash = `run=${encodeURIComponent(running.id)}`;
 }
 
-function entry(run, most) {
+const entries = new Map(); // id -> {key, li}
+
+/** The list item of a run: the same element as long as it says the same. */
+function entryOf(run, most) {
+  const key = JSON.stringify([run, run.rate_per_s ? most : 0, run.id === state.view.run]);
+  const old = entries.get(run.id);
+  if (old?.key === key) return old.li;
+  const li = old?.li ?? h("li", {});
+  fill(li, run, most);
+  entries.set(run.id, { key, li });
+  return li;
+}
+
+function fill(li, run, most) {
   const running = run.status === "running";
   const bar = h("span", { class: "run-bar", "aria-hidden": "true" });
   if (most > 0 && run.rate_per_s) bar.style.inlineSize = `${(100 * run.rate_per_s) / most}%`;
   const current = run.id === state.view.run;
-  // Who opens an older run wants to stay there.
-  const onclick = () => (state.view.follow = running);
-  return h(
-    "li",
-    {},
-    h(
-      "a",
-      {
-        href: `#run=${encodeURIComponent(run.id)}`,
-        onclick,
-        "aria-current": current ? "true" : null,
-      },
-      h("span", { class: "run-lock" }, run.lock),
-      h(
-        "span",
-        { class: "run-rate" },
-        running ? "running" : run.rate_per_s ? rate(run.rate_per_s) : run.status,
-      ),
-      h(
-        "span",
-        { class: "run-what" },
-        `${run.id}: ${plural(run.threads, "thread")}, ${run.workload}` +
-          (running || run.status === "complete" ? "" : `, ${run.status}`),
-      ),
-      bar,
-    ),
+  const link = li.firstChild ?? h("a", { href: `#run=${encodeURIComponent(run.id)}` });
+  link.onclick = () => (state.view.follow = running); // who opens an older run stays there
+  setAttr(link, "aria-current", current ? "true" : null);
+  const outcome = run.rate_per_s ? rate(run.rate_per_s) : run.status;
+  const status = running || run.status === "complete" ? "" : `, ${run.status}`;
+  const what = `${run.id}: ${plural(run.threads, "thread")}, ${run.workload}${status}`;
+  link.replaceChildren(
+    h("span", { class: "run-lock" }, run.lock),
+    h("span", { class: "run-rate" }, outcome),
+    h("span", { class: "run-what" }, what),
+    bar,
   );
+  if (!link.parentNode) li.append(link);
 }
 
 export function render() {
@@ -111,13 +110,14 @@ export function render() {
     note,
     problem ?? (runs.length ? "Bars compare total rates." : loaded ? "No run yet." : ""),
   );
+  const most = Math.max(0, ...runs.map((run) => run.rate_per_s ?? 0));
   const key = JSON.stringify([runs, state.view.run]);
   if (key === drawn) return;
   drawn = key;
-  const focus = list.contains(document.activeElement)
-    ? document.activeElement.getAttribute("href")
-    : null;
-  const most = Math.max(0, ...runs.map((run) => run.rate_per_s ?? 0));
-  list.replaceChildren(...runs.toReversed().map((run) => entry(run, most)));
-  if (focus) [...list.querySelectorAll("a")].find((a) => a.getAttribute("href") === focus)?.focus();
+  const wanted = runs.toReversed().map((run) => entryOf(run, most));
+  // Only what differs is moved: focus, and a click under way, keep their element.
+  wanted.forEach((li, k) => {
+    if (list.children[k] !== li) list.insertBefore(li, list.children[k] ?? null);
+  });
+  while (list.children.length > wanted.length) list.lastElementChild.remove();
 }

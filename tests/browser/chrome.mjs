@@ -38,7 +38,7 @@ export function launch() {
  */
 export async function openPage(browser, url, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1360, height: 900 }, ...options });
-  context.setDefaultTimeout(15000);
+  context.setDefaultTimeout(45000);
   const page = await context.newPage();
   const errors = [];
   const { origin } = new URL(url);

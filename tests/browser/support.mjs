@@ -8,7 +8,7 @@ import { after, before } from "node:test";
 import { launch, openPage } from "./chrome.mjs";
 import { startFake } from "./fake_server.mjs";
 
-const PATIENCE_MS = 20000;
+const PATIENCE_MS = 45000;
 let browser = null;
 
 /** To be called once a file. */

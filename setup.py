@@ -146,7 +146,11 @@ class BuildExt(build_ext):
                 extension.extra_compile_args.append("-Werror")
         core.make("lib")
         for macro, part, text in (
-            ("HAVE_PFM", "libpfm4", "`--perf` (libpfm4 not found). Install libpfm4-dev"),
+            (
+                "HAVE_PFM",
+                "libpfm4",
+                "`--perf` by other than the generic names (libpfm4 not found). Install libpfm4-dev",
+            ),
             ("HAVE_CK", "libck", "the locks host/ck-* (libck not found). Install libck-dev"),
         ):
             left_out(part, None if core.has(macro) else f"{text} and build again.")

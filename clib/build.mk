@@ -18,8 +18,9 @@ PICFLAG ?= -fPIC
 # The archive must be linked whole: the registry finds locks by weak symbols, which do not pull.
 LIB := $(BUILD)/liblocklab.a
 
-HAVE_PFM := $(if $(NO_PFM),,$(shell printf '\#include <perfmon/pfmlib_perf_event.h>\n' | $(CC) -E -xc - >/dev/null 2>&1 && echo 1))
-HAVE_CK := $(if $(NO_CK),,$(shell printf '\#include <ck_spinlock.h>\n' | $(CC) -E -xc - >/dev/null 2>&1 && echo 1))
+has_header = $(shell $(CC) -E -xc -include $(1) /dev/null >/dev/null 2>&1 && echo 1)
+HAVE_PFM := $(if $(NO_PFM),,$(call has_header,perfmon/pfmlib_perf_event.h))
+HAVE_CK := $(if $(NO_CK),,$(call has_header,ck_spinlock.h))
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-missing-field-initializers
 CFLAGS_ALL := -std=gnu11 -O2 -g -fno-omit-frame-pointer -fvisibility=hidden -pthread $(PICFLAG) $(WARNINGS) \

@@ -146,6 +146,14 @@ def test_npm_lock_agrees_with_its_manifest() -> None:
         assert locked[f"node_modules/{name}"]["integrity"].startswith("sha512-")
 
 
+def test_absent_headers_are_noticed(tmp_path: Path) -> None:
+    stub(tmp_path, "no-headers", "exit 1")
+    make = ("make", "-s", "-f", "clib/build.mk", f"BUILD={tmp_path}", "print-libs")
+    assert "-lpfm" not in succeed(*make, f"CC={tmp_path}/no-headers").split()
+    stub(tmp_path, "all-headers", "exit 0")
+    assert "-lpfm" in succeed(*make, f"CC={tmp_path}/all-headers").split()
+
+
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("clone") / "locklab"

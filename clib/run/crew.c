@@ -17,6 +17,7 @@
 
 #define LOG_ENTRIES_MAX 4096u /* per thread; 64 KiB */
 #define LOG_ENTRIES_ALL 65536u
+#define NAP_MAX_NS 10000000
 
 /* ---- memory ---- */
 
@@ -282,12 +283,20 @@ static int start_member(struct crew *c, struct crew_member *m, struct ll_error *
 
 /* ---- the controller's side ---- */
 
+void crew_nap(long *ns)
+{
+    struct timespec nap = {0, *ns};
+
+    nanosleep(&nap, NULL);
+    *ns = *ns < NAP_MAX_NS / 2 ? *ns * 2 : NAP_MAX_NS;
+}
+
 static void wait_until_ready(struct crew *c)
 {
-    struct timespec nap = {0, 20 * 1000};
+    long nap_ns = 20 * 1000;
 
     while (eng_own_read_acq32(&c->ready) < c->threads)
-        nanosleep(&nap, NULL);
+        crew_nap(&nap_ns);
 }
 
 int crew_start(const struct run_plan *plan, uint32_t sides, bool logs,

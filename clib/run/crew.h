@@ -71,6 +71,10 @@ void crew_lead(struct crew *c, uint32_t phase_word);
 /* Acquisitions of all threads on one side, in the current phase. */
 uint64_t crew_acquisitions(const struct crew *c, uint32_t side);
 uint32_t crew_done(const struct crew *c); /* threads that have ended */
+/* Sleeps *ns and doubles it, to 10 ms at most. A controller that goes on waking thousands of times a
+ * second, at its high priority, makes some kernels (Linux 6.18, with scheduling groups) forget what
+ * the group has used: every other group on that CPU starves, among them perhaps who is waited for. */
+void crew_nap(long *ns);
 /* Is a thread that neither has ended nor sleeps in a park short of CPU: did it get less than `least_s`
  * since the last call with the same `cpu_s` ([threads], filled anew)? */
 bool crew_starved(const struct crew *c, double *cpu_s, double least_s);

@@ -175,14 +175,14 @@ void run_drain(struct ll_run *run, struct crew *c, enum run_ended why)
     struct watchdog w = {crew_done(c), run_now(), 0};
     double start = run_now(), abort_at = why == RUN_ENDED_TIME ? INFINITY : start;
     bool aborted = false;
-    struct timespec nap = {0, 200 * 1000};
+    long nap_ns = 200 * 1000;
 
     if (why == RUN_ENDED_STOP)
         abort_at = start + STOP_GRACE_S;
     crew_lead(c, LL_PHASE_DRAIN);
     while (crew_done(c) < c->threads) {
         double now = run_now();
-        nanosleep(&nap, NULL);
+        crew_nap(&nap_ns);
         if (run_sleep(run, now) && !isfinite(abort_at))
             abort_at = now + STOP_GRACE_S;
         if (!aborted && why == RUN_ENDED_TIME && hangs(run, c, &w, crew_done(c))) {

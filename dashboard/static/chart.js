@@ -213,6 +213,7 @@ export function explainMissingUplot() {
     h("code", {}, "/uPlot.iife.min.js"),
     "). Run ",
     h("code", {}, "make build"),
-    " with npm and a network, then start the server again. Until then the tables below show the same data.",
+    " with npm and a network, then start the server again. ",
+    "Until then the tables below show the same data.",
   );
 }

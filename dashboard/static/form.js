@@ -65,7 +65,7 @@ function body() {
   return out;
 }
 
-// --- parameters of the chosen lock and workload ---------------------------------------------------
+// --- parameters of the chosen lock and workload ----------------------------------------------
 
 function chosen() {
   const { locks, workloads } = state.catalogue;
@@ -116,7 +116,7 @@ function renderChoice() {
   }
 }
 
-// --- the catalogue ----------------------------------------------------------------------------------
+// --- the catalogue ---------------------------------------------------------------------------
 
 /** Fill the two lists once the catalogue has come. */
 export function fillCatalogue() {
@@ -163,7 +163,7 @@ function save(values) {
   }
 }
 
-// --- sending ------------------------------------------------------------------------------------------
+// --- sending ---------------------------------------------------------------------------------
 
 async function send(event) {
   event.preventDefault();
@@ -192,7 +192,7 @@ async function send(event) {
   changed();
 }
 
-/** The control that the server's `field` means: "threads", "section_ns", "lock.spins", "params.x". */
+/** The control that the server's `field` means: "threads", "section_ns", "lock.spins". */
 function fieldOf(name) {
   if (!name) return null;
   if (name === "lock" || name === "workload" || inputs.has(name)) return name;

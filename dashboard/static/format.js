@@ -42,7 +42,7 @@ export function axisLabels(splits, unit = "") {
 
 export const SUPER = "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079";
 
-/** Labels of a logarithmic axis of shares: 0.01 -> "1 %", 1e-6 -> "10^-4 %" with a raised exponent. */
+/** Label of a logarithmic axis of shares: 0.01 -> "1 %", 1e-6 -> "10^-4 %", exponent raised. */
 export function logPercentLabel(share) {
   const power = Math.round(Math.log10(share)) + 2;
   if (power >= -2) return `${10 ** power}${SPACE}%`;

@@ -33,6 +33,12 @@ function tick(x) {
   return `${Number((10 ** (x - 3 * third)).toPrecision(1))} ${UNITS[third]}`;
 }
 
+/** Edge 10^x of a bin as a time: whole nanoseconds above the first few. */
+function bound(x) {
+  const ns = 10 ** x;
+  return duration(ns < 20 ? ns : Math.round(ns));
+}
+
 class Panel {
   constructor(kind) {
     this.kind = kind;
@@ -57,10 +63,7 @@ class Panel {
   sentence(i) {
     const { edge, share, count: n } = this.bins;
     if (i === null || edge[i + 1] === undefined) return "";
-    const [from, to] = [10 ** edge[i], 10 ** edge[i + 1]].map((ns) =>
-      duration(ns < 20 ? ns : Math.round(ns)),
-    );
-    return `${from} to ${to}: ${percent(share[i])}, ${count(n[i])}`;
+    return `${bound(edge[i])} to ${bound(edge[i + 1])}: ${percent(share[i])}, ${count(n[i])}`;
   }
 
   renderReadout() {
@@ -172,7 +175,7 @@ class Panel {
       const group = filled.slice(k, k + step);
       const sum = (column) => group.reduce((s, i) => s + column[i], 0);
       rows.push([
-        `${duration(Math.round(10 ** edge[group[0]]))} to ${duration(Math.round(10 ** edge[group.at(-1) + 1]))}`,
+        `${bound(edge[group[0]])} to ${bound(edge[group.at(-1) + 1])}`,
         count(sum(n)),
         percent(sum(share)),
       ]);
@@ -237,7 +240,7 @@ class Panel {
 const panels = Object.keys(KINDS).map((kind) => new Panel(kind));
 export const roots = panels.map((panel) => panel.chart.root);
 
-// --- settings of all histograms ---------------------------------------------------------------------
+// --- settings of all histograms --------------------------------------------------------------
 
 function check(label, key) {
   const input = h("input", {

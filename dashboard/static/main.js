@@ -20,7 +20,7 @@ import { openRun } from "./stream.js";
 const THEMES = ["auto", "light", "dark"];
 const NARROW = 900; // CSS pixels; layout.css has the same border
 
-// --- header ---------------------------------------------------------------------------------------
+// --- header ----------------------------------------------------------------------------------
 
 state.view.theme = document.documentElement.dataset.theme ?? "auto";
 
@@ -76,7 +76,7 @@ function renderHeader() {
   setText($("theme"), `Theme: ${state.view.theme}`);
 }
 
-// --- everything -----------------------------------------------------------------------------------
+// --- everything ------------------------------------------------------------------------------
 
 const figures = $("figures");
 const [wait, hold, handoff, wake] = histograms.roots;

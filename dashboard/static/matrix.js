@@ -65,7 +65,8 @@ new ResizeObserver(() => draw()).observe(canvas);
 
 const sentence = ([row, column]) => {
   const n = matrix.count[row][column];
-  return `from cpu ${matrix.cpus[row]} to cpu ${matrix.cpus[column]}: ${count(n)}, ${percent(n / total)}`;
+  const [from, to] = [matrix.cpus[row], matrix.cpus[column]];
+  return `from cpu ${from} to cpu ${to}: ${count(n)}, ${percent(n / total)}`;
 };
 
 function select(next) {
@@ -94,7 +95,7 @@ function onPointer(event) {
   select(row >= 0 && row < n && column >= 0 && column < n ? [row, column] : null);
 }
 
-/** Colour of a share 0 to 1 of the fullest cell, on three stops of the theme; lightness is monotone. */
+/** Colour of a share 0 to 1 of the fullest cell: three stops, lightness monotone. */
 function ramp() {
   const stops = ["heat-0", "heat-1", "heat-2"].map((name) =>
     color(name)

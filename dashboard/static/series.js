@@ -60,7 +60,7 @@ export class Series {
     return series;
   }
 
-  /** All threads at point `i`: their sum, or lowest, median and highest; nulls if nothing is known. */
+  /** All threads at point `i`: sum, or lowest, median, highest; nulls if nothing is known. */
   fold(i, how) {
     const row = this.y.map((column) => column[i]).filter((v) => v !== null);
     if (row.length === 0) return how === "total" ? [null] : [null, null, null];
@@ -93,7 +93,7 @@ function means(rows) {
   });
 }
 
-/** Measured time at the end of each repetition but the last, and half an interval: lines break there. */
+/** Where lines break: the end of each repetition but the last, and half an interval. */
 function repeatEnds(doc) {
   const half = (doc.config.tick_s ?? 0) / 2;
   let sum = 0;

@@ -13,6 +13,7 @@ import importlib
 import json
 import os
 import sys
+import textwrap
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,6 +29,8 @@ from locklab.render import Notes, Part, Table, show
 SCHEMA = "locklab.bench/1"
 TABLES = ("uncontended", "instrumentation", "pingpong", "startup", "server")
 QUICK = 0.12
+WIDTH = 98
+BUSY = 0.05  # share of the CPUs in other hands above which it is said
 
 
 def arguments(words: list[str] | None) -> argparse.Namespace:
@@ -49,20 +52,35 @@ def arguments(words: list[str] | None) -> argparse.Namespace:
     return found
 
 
-def busy_share(seconds: float = 0.3) -> float | None:
-    """Share of all CPUs that is in use by anybody right now, or None where /proc does not tell."""
+def cpu_seconds() -> tuple[float, float] | None:
+    """CPU time since boot that anybody used and that could have been used, None: not told."""
     try:
-        before = _cpu_times()
-        time.sleep(seconds)
-        total, idle = (b - a for a, b in zip(before, _cpu_times(), strict=True))
-    except (OSError, ValueError):
+        words = Path("/proc/stat").read_text(encoding="ascii").splitlines()[0].split()[1:9]
+        ticks = [int(word) for word in words]
+    except (OSError, ValueError, IndexError):
         return None
-    return round(1 - idle / total, 3) if total else None
+    hz = os.sysconf("SC_CLK_TCK")
+    return (sum(ticks) - ticks[3] - ticks[4]) / hz, sum(ticks) / hz
 
 
-def _cpu_times() -> tuple[int, int]:
-    fields = list(map(int, Path("/proc/stat").read_text().splitlines()[0].split()[1:9]))
-    return sum(fields), fields[3] + fields[4]
+def own_seconds() -> float:
+    """CPU time of this process and of its children that have ended."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+class Others:
+    """Share of all CPUs that other programs use, from here on."""
+
+    def __init__(self) -> None:
+        self._machine, self._own = cpu_seconds(), own_seconds()
+
+    def share(self) -> float | None:
+        now = cpu_seconds()
+        if self._machine is None or now is None or now[1] <= self._machine[1]:
+            return None
+        used = now[0] - self._machine[0] - (own_seconds() - self._own)
+        return round(max(0.0, used) / (now[1] - self._machine[1]), 3)
 
 
 def regime() -> float | None:
@@ -77,28 +95,36 @@ def regime() -> float | None:
 
 
 def state_of_machine() -> dict[str, Any]:
-    return {"busy": busy_share(), "regime_ns": regime(), "load_average": list(os.getloadavg())}
+    return {"regime_ns": regime(), "load_average": list(os.getloadavg())}
 
 
 def measure(name: str, effort: Effort, progress: Progress) -> Outcome:
-    before = state_of_machine()
-    start = time.monotonic()
+    before, others, start = state_of_machine(), Others(), time.monotonic()
     outcome: Outcome = importlib.import_module(f"tables.{name}").measure(effort, progress)
     seconds = time.monotonic() - start
-    outcome.machine = {"before": before, "after": state_of_machine(), "seconds": seconds}
-    if before["busy"] is not None and before["busy"] > 0.1:
+    busy = others.share()
+    outcome.machine = {
+        "before": before,
+        "after": state_of_machine(),
+        "seconds": seconds,
+        "others_cpu_share": busy,
+    }
+    if busy is not None and busy > BUSY:
         outcome.notes.append(
-            f"other programs used {before['busy']:.0%} of the CPUs when this began: take it with "
-            "salt"
+            f"other programs used {busy:.0%} of the CPUs meanwhile: measure again on a quiet machine"
         )
     return outcome
 
 
-def parts(outcomes: list[Outcome]) -> list[Part]:
+def wrapped(lines: list[str]) -> Notes:
+    return Notes("", [textwrap.fill(line, WIDTH, subsequent_indent="  ") for line in lines])
+
+
+def parts(outcomes: list[Outcome], failed: dict[str, str]) -> list[Part]:
     found: list[Part] = []
     for outcome in outcomes:
         found.append(Table(outcome.title, outcome.columns, outcome.rows))
-        found.append(Notes("", outcome.notes))
+        found.append(wrapped(outcome.notes))
     targets = [t for outcome in outcomes for t in outcome.targets]
     missed = [t for t in targets if t.met is False]
     unknown = [t for t in targets if t.met is None]
@@ -106,7 +132,8 @@ def parts(outcomes: list[Outcome]) -> list[Part]:
     summary += f"{len(missed)} not met, {len(unknown)} not measured"
     lines = [f"NOT MET: {t.what} ({t.limit})" + (f": {t.note}" if t.note else "") for t in missed]
     lines += [f"not measured: {t.what}: {t.note or 'too few samples'}" for t in unknown]
-    found.append(Notes("", [summary, *lines]))
+    lines += [f"not measured: table {name}: {why}" for name, why in failed.items()]
+    found.append(wrapped([summary, *lines]))
     return found
 
 
@@ -161,7 +188,7 @@ def main(words: list[str] | None = None) -> int:
     if given.json:
         print(json.dumps(document(outcomes, status, options, failed, False), indent=1))
     else:
-        show(parts(outcomes), sys.stdout)
+        show(parts(outcomes, failed), sys.stdout)
         print(f"\nall samples: {os.path.relpath(given.output)}")
     return 130 if status == "interrupted" else 3 if failed else 0
 

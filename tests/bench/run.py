@@ -111,7 +111,7 @@ def measure(name: str, effort: Effort, progress: Progress) -> Outcome:
     }
     if busy is not None and busy > BUSY:
         outcome.notes.append(
-            f"other programs used {busy:.0%} of the CPUs meanwhile: measure again on a quiet machine"
+            f"other programs used {busy:.0%} of the CPUs meanwhile: measure again on a quiet one"
         )
     return outcome
 

@@ -134,6 +134,7 @@ static void begin_measure(struct crew_member *m)
     struct rusage r;
     struct timespec cpu;
 
+    m->measured = true;
     memset(m->eng->events, 0, sizeof(m->eng->events));
     mt_perf_enable(&m->perf);
     getrusage(RUSAGE_THREAD, &r);
@@ -364,6 +365,15 @@ uint64_t crew_acquisitions(const struct crew *c, uint32_t side)
     for (uint32_t i = 0; i < c->threads; i++)
         sum += eng_own_read(&c->member[i].wl[side]->counts.acquisitions);
     return sum;
+}
+
+uint64_t crew_measured(const struct crew *c, uint32_t i)
+{
+    const struct wl_thread *t = c->member[i].wl[0];
+
+    if (CREW_PHASE(eng_own_read_acq32(&t->want)) != LL_PHASE_MEASURE)
+        return 0;
+    return eng_own_read(&t->counts.acquisitions);
 }
 
 uint32_t crew_done(const struct crew *c)

@@ -39,6 +39,7 @@ struct crew_member {
     uint64_t events[LL_EVENT_COUNT];
     struct mt_perf_thread perf;
     int error;     /* why it could not start */
+    bool measured; /* it came to the measured phase: its figures count */
     bool unwound;  /* torn out of a wait */
     uint32_t done; /* atomic: the thread touches the crew no more */
 };
@@ -70,6 +71,9 @@ int crew_start(const struct run_plan *plan, uint32_t sides, bool logs,
 void crew_lead(struct crew *c, uint32_t phase_word);
 /* Acquisitions of all threads on one side, in the current phase. */
 uint64_t crew_acquisitions(const struct crew *c, uint32_t side);
+/* Of thread i in the measured phase; 0 while it has not come to it: what it shows then is its warm-up.
+ * For one-sided crews. */
+uint64_t crew_measured(const struct crew *c, uint32_t i);
 uint32_t crew_done(const struct crew *c); /* threads that have ended */
 /* Sleeps *ns and doubles it, to 10 ms at most. A controller that goes on waking thousands of times a
  * second, at its high priority, makes some kernels (Linux 6.18, with scheduling groups) forget what

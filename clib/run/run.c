@@ -244,6 +244,9 @@ static bool repetition(struct ll_run *run, uint32_t index, bool logs)
         fail(run, LL_STATUS_FAILED, &err);
         return false;
     }
+    pthread_mutex_lock(&run->mutex);
+    run->repeat = index;
+    pthread_mutex_unlock(&run->mutex);
     if (p->warmup_s > 0) {
         run_set_phase(run, LL_PHASE_WARMUP, c);
         start = run_now();
@@ -323,9 +326,6 @@ static void *controller_main(void *arg)
     setpriority(PRIO_PROCESS, 0, CONTROLLER_NICE);
     tally_start(run, state, reason);
     for (uint32_t i = 0; go_on && i < p->user.repeat; i++) {
-        pthread_mutex_lock(&run->mutex);
-        run->repeat = i;
-        pthread_mutex_unlock(&run->mutex);
         go_on = repetition(run, i, !reason);
     }
     if (go_on && p->user.overhead) {
@@ -464,6 +464,34 @@ void ll_run_info(const struct ll_run *run, struct ll_run_info *out)
     };
 }
 
+static void look_at_crew(const struct ll_run *run, struct ll_snapshot *out)
+{
+    const struct crew *c = run->crew;
+
+    out->t_s = run_now() - run->measure_started;
+    for (uint32_t i = 0; i < c->threads; i++) {
+        const struct wl_thread *t = c->member[i].wl[0];
+        /* a worker that has not come to the measured phase yet still shows its warm-up */
+        if (CREW_PHASE(eng_own_read_acq32(&t->want)) != LL_PHASE_MEASURE)
+            continue;
+        out->acquisitions[i] = crew_measured(c, i);
+        out->overlap += eng_own_read(&t->counts.overlap);
+        ll_histogram_merge(&out->wait, &t->wait);
+        ll_histogram_merge(&out->hold, &t->hold);
+    }
+}
+
+/* Between two repetitions and at the end: the one that is over. */
+static void look_back(const struct ll_run *run, struct ll_snapshot *out)
+{
+    const struct ll_repeat *last = &run->tally.repeat[run->tally.out.repeats - 1];
+
+    out->t_s = last->seconds;
+    out->overlap = run->tally.out.overlap;
+    memcpy(out->acquisitions, last->thread_acquisitions,
+           run->plan.user.threads * sizeof(out->acquisitions[0]));
+}
+
 void ll_run_snapshot(struct ll_run *run, struct ll_snapshot *out)
 {
     const struct ll_plan *p = &run->plan.user;
@@ -482,21 +510,10 @@ void ll_run_snapshot(struct ll_run *run, struct ll_snapshot *out)
     out->elapsed_s = now - run->started;
     out->wait = run->tally.wait;
     out->hold = run->tally.hold;
-    if (run->phase == LL_PHASE_MEASURE || run->phase == LL_PHASE_DRAIN)
-        out->t_s = now - run->measure_started;
-    for (uint32_t i = 0; run->crew && run->crew->sides == 1 && i < p->threads; i++) {
-        const struct wl_thread *t = run->crew->member[i].wl[0];
-        /* a worker that has not seen the measured phase yet still shows its warm-up */
-        if (run->phase != LL_PHASE_WARMUP &&
-            CREW_PHASE(eng_own_read_acq32(&t->want)) != LL_PHASE_MEASURE)
-            continue;
-        out->acquisitions[i] = eng_own_read(&t->counts.acquisitions);
-        out->overlap += eng_own_read(&t->counts.overlap);
-        if (run->phase == LL_PHASE_MEASURE || run->phase == LL_PHASE_DRAIN) {
-            ll_histogram_merge(&out->wait, &t->wait);
-            ll_histogram_merge(&out->hold, &t->hold);
-        }
-    }
+    if (run->crew && (run->phase == LL_PHASE_MEASURE || run->phase == LL_PHASE_DRAIN))
+        look_at_crew(run, out);
+    else if (!run->crew && run->tally.out.repeats)
+        look_back(run, out);
     pthread_mutex_unlock(&run->mutex);
 }
 

@@ -51,7 +51,7 @@ void series_point(struct series *s, const struct crew *crew, double t_s, bool la
     if (s->n == SERIES_MAX)
         halve(s);
     for (uint32_t k = 0; k < s->threads; k++) {
-        uint64_t now = eng_own_read(&crew->member[k].wl[0]->counts.acquisitions);
+        uint64_t now = crew_measured(crew, k);
         s->rate[s->n * s->threads + k] = (double)(now - s->before[k]) / dt;
         s->before[k] = now;
     }

@@ -130,14 +130,14 @@ void tally_add(struct ll_run *run, struct crew *crew, double seconds, const doub
     pthread_mutex_lock(&run->mutex); /* a snapshot must not count the crew twice */
     run->crew = NULL;
     for (uint32_t i = 0; i < crew->threads; i++) {
-        /* a thread that was given up still writes: what it counted is not read */
-        if (!eng_own_read_acq32(&crew->member[i].done))
+        /* a thread that was given up still writes: what it counted is not read; one that never came
+         * to the measured phase (no CPU) holds what it counted in the warm-up */
+        if (!eng_own_read_acq32(&crew->member[i].done) || !crew->member[i].measured)
             continue;
         add_member(run, &crew->member[i], row);
         if (run->perf)
             mt_perf_merge(run->perf, &crew->member[i].perf);
     }
-    pthread_mutex_unlock(&run->mutex);
     *r = (struct ll_repeat){
         .seconds = seconds,
         .regime_ns = {regime_ns[0], regime_ns[1]},
@@ -147,12 +147,13 @@ void tally_add(struct ll_run *run, struct crew *crew, double seconds, const doub
         r->acquisitions += row[i];
     t->out.seconds += seconds;
     t->out.repeats = k + 1;
-    if (!handoffs)
-        return;
-    ll_histogram_merge(&t->handoff, &handoffs->times);
-    t->out.log_dropped += handoffs->dropped;
-    for (uint32_t i = 0; i < n * n; i++)
-        t->matrix[i] += handoffs->matrix[i];
+    if (handoffs) {
+        ll_histogram_merge(&t->handoff, &handoffs->times);
+        t->out.log_dropped += handoffs->dropped;
+        for (uint32_t i = 0; i < n * n; i++)
+            t->matrix[i] += handoffs->matrix[i];
+    }
+    pthread_mutex_unlock(&run->mutex);
 }
 
 void tally_finish(struct ll_run *run)

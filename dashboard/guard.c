@@ -185,6 +185,12 @@ static bool is_printable(const char *uri)
         code, sentence                                                                             \
     }
 
+/* What only programs and our own page ask for; a foreign page must not even make us work for it. */
+static bool is_data(const char *uri)
+{
+    return strncmp(uri, "/api/", 5) == 0 || dash_path_is(uri, "/metrics");
+}
+
 struct dash_refusal dash_guard_check(const struct dash_guard *guard, enum dash_method method,
                                      const char *uri, const struct dash_headers *h)
 {
@@ -197,14 +203,14 @@ struct dash_refusal dash_guard_check(const struct dash_guard *guard, enum dash_m
     if (h->n_host != 1 || !h->host)
         REFUSE(400, "Exactly one Host header is needed.");
     if (h->n_origin > 1 || h->n_authorization > 1 || h->n_cookie > 1 || h->n_content_type > 1 ||
-        h->n_site > 1)
+        h->n_content_length > 1 || h->n_site > 1)
         REFUSE(400, "A header that may come once came several times.");
 
     token_ok = !guard->token || token_in_authorization(guard->token, h->authorization) ||
                token_in_cookie(guard->token, h->cookie) ||
                ((method & (DASH_GET | DASH_HEAD)) && dash_guard_login(guard, uri));
     if (!host_listed(guard, h->host) &&
-        !(guard->any_host && guard->token && token_ok && port_matches(guard, h->host)))
+        !(guard->any_host && guard->token && port_matches(guard, h->host)))
         REFUSE(421, "This server does not answer for the host named in the Host header.");
     if (h->n_origin && (!h->origin || !origin_is_ours(guard, h->origin, h->host)))
         REFUSE(403, "Requests from pages of another origin are not answered.");
@@ -213,7 +219,7 @@ struct dash_refusal dash_guard_check(const struct dash_guard *guard, enum dash_m
         REFUSE(501, "The method is not known.");
     if (method == DASH_OTHER)
         REFUSE(405, "The method is not offered here.");
-    if ((method & (DASH_POST | DASH_DELETE)) && h->site &&
+    if (h->site && (method & (DASH_POST | DASH_DELETE) || is_data(uri)) &&
         strcasecmp(h->site, "same-origin") != 0 && strcasecmp(h->site, "none") != 0)
         REFUSE(403, "The browser says that another site's page made this request.");
     if (!token_ok && !dash_path_is(uri, "/healthz"))

@@ -35,7 +35,7 @@ struct dash_guard {
 
 struct dash_headers { /* NULL: absent; counts: how often the header came */
     const char *host, *origin, *content_type, *content_length, *authorization, *cookie, *site;
-    unsigned n_host, n_origin, n_authorization, n_cookie, n_content_type, n_site;
+    unsigned n_host, n_origin, n_authorization, n_cookie, n_content_type, n_content_length, n_site;
 };
 
 struct dash_refusal {

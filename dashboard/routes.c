@@ -88,7 +88,7 @@ static enum MHD_Result collect(void *cls, enum MHD_ValueKind kind, const char *k
         {"Host", &h->host, &h->n_host},
         {"Origin", &h->origin, &h->n_origin},
         {"Content-Type", &h->content_type, &h->n_content_type},
-        {"Content-Length", &h->content_length, NULL},
+        {"Content-Length", &h->content_length, &h->n_content_length},
         {"Authorization", &h->authorization, &h->n_authorization},
         {"Cookie", &h->cookie, &h->n_cookie},
         {"Sec-Fetch-Site", &h->site, &h->n_site},
@@ -99,8 +99,7 @@ static enum MHD_Result collect(void *cls, enum MHD_ValueKind kind, const char *k
         if (strcasecmp(key, wanted[i].name) != 0)
             continue;
         *wanted[i].value = value;
-        if (wanted[i].count)
-            ++*wanted[i].count;
+        ++*wanted[i].count;
     }
     return MHD_YES;
 }

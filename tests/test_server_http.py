@@ -265,7 +265,7 @@ def test_on_all_addresses_the_token_decides_about_the_host() -> None:
     with serving(host="0.0.0.0", token=TOKEN) as server:
         port, bearer = server.port, f"Authorization: Bearer {TOKEN}"
         assert ask(port, "GET /", bearer, host=f"lab.example:{port}").status == 200
-        assert ask(port, "GET /", host=f"lab.example:{port}").status == 421
+        assert ask(port, "GET /", host=f"lab.example:{port}").status == 401
         assert ask(port, "GET /", bearer, host="lab.example").status == 421
 
 

@@ -90,6 +90,10 @@ static void other_sites_cannot_make_the_browser_write(void)
     GIVES(403u, loopback, DASH_POST, "/x", HOST, .content_type = "application/json",
           .site = "same-site");
     GIVES(OK, loopback, DASH_GET, "/", HOST, .site = "cross-site"); /* following a link */
+    GIVES(403u, loopback, DASH_GET, "/api/v1/runs", HOST, .site = "cross-site");
+    GIVES(403u, loopback, DASH_GET, "/metrics?x", HOST, .site = "same-site");
+    GIVES(400u, loopback, DASH_POST, "/x", HOST, .content_type = "application/json",
+          .content_length = "2", .n_content_length = 2);
 }
 
 static void the_token_is_asked_for(void)
@@ -135,8 +139,10 @@ static void with_all_addresses_the_token_decides(void)
           .origin = "http://lab.example:8123");
     GIVES(403u, open_to_all, DASH_GET, "/", .host = "lab.example:8123", .authorization = bearer,
           .origin = "http://evil.example:8123");
-    GIVES(421u, open_to_all, DASH_GET, "/", .host = "lab.example:8123");
-    GIVES(421u, open_to_all, DASH_GET, "/healthz", .host = "lab.example:8123");
+    GIVES(401u, open_to_all, DASH_GET, "/", .host = "lab.example:8123");
+    GIVES(401u, open_to_all, DASH_GET, "/", .host = "lab.example:8123",
+          .authorization = "Bearer old");
+    GIVES(OK, open_to_all, DASH_GET, "/healthz", .host = "lab.example:8123");
     GIVES(421u, open_to_all, DASH_GET, "/", .host = "lab.example", .authorization = bearer);
     GIVES(421u, open_to_all, DASH_GET, "/", .host = ":8123", .authorization = bearer);
     GIVES(401u, open_to_all, DASH_GET, "/", HOST);

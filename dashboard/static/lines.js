@@ -230,7 +230,7 @@ function options() {
         stroke: color(line.style.name),
         width: 1.5,
         dash: line.style.dash.length ? line.style.dash : undefined,
-        points: { show: false },
+        points: { show: (u) => u.data[0].length === 1, size: 6 }, // one point draws no line
       })),
     ],
     hooks: { draw: [(u) => drawEndLabels(u, labelEntries())], setSelect: [onSelect] },

@@ -18,6 +18,7 @@ export class Picture {
     this.reasons = {}; // kind -> why there is none
     this.end = null;
     this.document = null;
+    this.lost = false; // its server does not know it any more
     this.version = 0; // grows with every change
   }
 
@@ -78,7 +79,7 @@ export class Picture {
   }
 
   get running() {
-    return Boolean(this.hello) && !this.end && !this.document;
+    return Boolean(this.hello) && !this.end && !this.document && !this.lost;
   }
 
   get threads() {

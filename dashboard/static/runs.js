@@ -63,7 +63,10 @@ export async function refresh() {
  * `open` false: take note of it only.
  */
 export function followNewest(open = true) {
-  const running = state.runs.list.filter((run) => run.status === "running").at(-1);
+  const { list } = state.runs;
+  const running = list.filter((run) => run.status === "running").at(-1);
+  // a server that was started anew counts from 1 again
+  if (state.data.lost || !list.some((run) => run.id === newestSeen)) newestSeen = null;
   if (!running || !state.view.follow || state.paused || running.id === newestSeen) return;
   newestSeen = running.id;
   if (open && state.view.run !== running.id)

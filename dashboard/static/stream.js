@@ -88,6 +88,7 @@ async function resume(picture) {
     else connect(picture);
   } catch (problem) {
     if (problem.status === 404) {
+      picture.lost = true; // another server answers at this address now
       setLink("error", `run ${picture.id} is not known to this server`);
       return;
     }

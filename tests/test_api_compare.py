@@ -131,3 +131,9 @@ def test_median_interval_needs_six_samples() -> None:
     assert median_interval([1, 2, 3, 4, 5]) is None
     assert median_interval([1, 2, 3, 4, 5, 6]) == (1, 6)
     assert median_interval(range(1, 10)) == (2, 8)
+
+
+@pytest.mark.parametrize("given", [[1], [None], 3, "x"])
+def test_merge_wants_results(given: object) -> None:
+    with pytest.raises(locklab.ConfigError, match="Result"):
+        locklab.merge(given)  # type: ignore[arg-type]

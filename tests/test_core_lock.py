@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Lock: every lock of the catalogue between Python threads."""
 
-import contextlib
 import os
 import signal
 import threading
@@ -36,8 +35,7 @@ class Holder:
         self._lock.acquire(shared=self._shared)
         self._has.set()
         self._end.wait()
-        with contextlib.suppress(RunError):  # the test may have broken it
-            self._lock.release(shared=self._shared)
+        self._lock.release(shared=self._shared)
 
     def __enter__(self) -> None:
         self._thread.start()
@@ -238,7 +236,8 @@ def test_ctrl_c_ends_a_wait(name: str, on_signal: Callable[[Any], None]) -> None
         on_signal(signal.default_int_handler)
         with pytest.raises(KeyboardInterrupt):
             lock.acquire()
-    if name.startswith("host/"):
+    # the holder's release above raised nothing: the fault is not the holder's
+    if name in ("spin/tas", "host/pthread-mutex"):  # no queue to be torn out of
         assert lock.acquire()
         lock.release()
     else:

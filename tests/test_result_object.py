@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Result as an object: arrays, files, tables, pictures, pooling."""
 
+import copy
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -332,3 +334,19 @@ def test_merge_keeps_what_was_not_measured_null() -> None:
     assert pooled["reasons"]["wait_ns"]
     assert pooled["threads"]["wait_max_ns"] is None
     assert pooled.invariants() == []
+
+
+def test_a_result_can_be_pickled_and_compared() -> None:
+    result = locklab.run("spin/tas", threads=1, seconds=0.01, warmup_s=0)
+    again = pickle.loads(pickle.dumps(result))
+    assert again == result
+    assert again is not result
+    assert copy.deepcopy(result) == result
+    assert list(again.arrays["threads.acquisitions"]) == result["threads"]["acquisitions"]
+
+
+def test_a_series_that_shows_more_than_the_total_is_refused() -> None:
+    result = locklab.run("spin/tas", threads=1, seconds=0.2, warmup_s=0)
+    document = copy.deepcopy(result.to_dict())
+    document["series"]["rate_per_s"][0][0] = 1.8e20
+    assert any("series" in sentence for sentence in locklab.Result(document).invariants())

@@ -314,15 +314,15 @@ struct ll_lock; /* a lock instance with a node for every thread that ever uses i
 LL_API int ll_lock_create(const char *id, const struct ll_setting *settings, size_t n_settings,
                           struct ll_lock **out, struct ll_error *err);
 /* Acquires. timeout_s < 0: by the lock's own acquire; while it waits, `poll(arg)` (may be NULL) is
- * called every 10 ms or so, and if it answers non-zero the thread is torn out of its wait: the
- * instance is broken from then on, for everybody. timeout_s >= 0: by repeated try_acquire (0: one), after
+ * called every 10 ms or so, and if it answers non-zero the thread is torn out of its wait: a
+ * lock with a queue (LL_QUEUES, LL_FIFO) is broken from then on, for everybody. timeout_s >= 0: by repeated try_acquire (0: one), after
  * which the lock stays usable. Host locks that have a try_acquire are always taken that way, since
  * nothing can tear a thread out of them; those that have none ignore `poll`.
  * 0, -ECANCELED (poll), -ETIMEDOUT, -EDEADLK (this thread holds it), -ENOTSUP (no shared mode, or no
  * try_acquire for a timeout), -ENOTRECOVERABLE (broken), -ENOMEM. */
 LL_API int ll_lock_acquire(struct ll_lock *lock, bool shared, double timeout_s,
                            int (*poll)(void *arg), void *arg);
-/* 0, -EPERM (this thread does not hold it in this mode), -ENOTRECOVERABLE. */
+/* 0 (also of a broken lock), -EPERM (this thread does not hold it in this mode). */
 LL_API int ll_lock_release(struct ll_lock *lock, bool shared);
 LL_API bool ll_lock_held(const struct ll_lock *lock); /* by any thread, a hint */
 /* Frees the instance; -EBUSY if a thread holds it or waits for it. */

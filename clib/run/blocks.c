@@ -78,6 +78,6 @@ int blocks_run(struct ll_run *run, struct ll_error *err)
     t->out.n_blocks = n;
     run_drain(run, c, ret ? RUN_ENDED_STOP : RUN_ENDED_TIME);
     run_set_phase(run, LL_PHASE_START, NULL);
-    crew_free(c);
+    run->abandoned |= crew_free(c) != 0;
     return ret;
 }

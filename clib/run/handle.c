@@ -298,7 +298,9 @@ static int by_waiting(struct ll_lock *l, struct user *u, bool shared, struct wai
     listen(&outer, tear_out, w);
     if (setjmp(eng_native_self->unwind)) {
         listen_no_more(&outer);
-        eng_own_set_rel32(&l->broken, 1);
+        /* who waits in no queue leaves no trace */
+        if (l->desc->claims & (LL_QUEUES | LL_FIFO))
+            eng_own_set_rel32(&l->broken, 1);
         return w->why;
     }
     eng_native_self->can_unwind = true;
@@ -359,9 +361,9 @@ int ll_lock_release(struct ll_lock *l, bool shared)
         return -EPERM;
     u->holding = HOLDS_NOT;
     eng_shared_add32(&l->holders, (uint32_t)-1);
-    if (eng_own_read_acq32(&l->broken))
-        return -ENOTRECOVERABLE;
-    give_back(l, u, shared);
+    if (!eng_own_read_acq32(
+            &l->broken)) /* else nobody can be let in any more; not this one's fault */
+        give_back(l, u, shared);
     return 0;
 }
 

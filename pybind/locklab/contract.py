@@ -66,6 +66,7 @@ def _sums(d: dict[str, Any]) -> Iterator[str]:
     seconds = sum(r["seconds"] for r in d["repeats"])
     if abs(seconds - d["total"]["seconds"]) > 1e-9 * max(1.0, seconds):
         yield f"repeats.seconds add up to {seconds}, total.seconds is {d['total']['seconds']}"
+    yield from _series_sum(d, total)
     for repeat in d["repeats"]:
         by_thread = repeat.get("thread_acquisitions")
         if by_thread is not None and sum(by_thread) != repeat["acquisitions"]:
@@ -73,6 +74,17 @@ def _sums(d: dict[str, Any]) -> Iterator[str]:
                 f"thread_acquisitions of repeat {repeat['index']} add up to {sum(by_thread)}, "
                 f"its acquisitions are {repeat['acquisitions']}"
             )
+
+
+def _series_sum(d: dict[str, Any], total: int) -> Iterator[str]:
+    """The series leaves the slivers at the end of repeats out, and this sum spreads their time over
+    their neighbours: it may be off by so much, not by more."""
+    shown, before = 0.0, 0.0
+    for t_s, rates in zip(d["series"]["t_s"], d["series"]["rate_per_s"], strict=False):
+        shown += sum(r or 0.0 for r in rates) * max(0.0, t_s - before)
+        before = t_s
+    if shown > 2.0 * total + d["config"]["threads"]:
+        yield f"series adds up to {shown:.0f} acquisitions, total.acquisitions is {total}"
 
 
 def _histogram_sums(d: dict[str, Any]) -> Iterator[str]:

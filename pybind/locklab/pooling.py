@@ -31,7 +31,12 @@ def merge(results: Iterable[Result], *, force: bool = False) -> Result:
     ConfigError
         There is nothing to pool, or the results do not belong together.
     """
-    documents = [r.to_dict() for r in results]
+    given = list(results) if isinstance(results, Iterable) else [results]
+    strangers = [r for r in given if not isinstance(r, Result)]
+    if strangers or isinstance(results, Result):
+        found = type(strangers[0] if strangers else results).__name__
+        raise ConfigError(f"results must be several Result objects, not {found}", field="results")
+    documents = [r.to_dict() for r in given]
     if not documents:
         raise ConfigError("there is no result to pool", field="results")
     first = documents[0]

@@ -124,6 +124,14 @@ class Result:
         contract.validate(document, repr(name))
         return cls(document)
 
+    def __reduce__(self) -> tuple[type[Result], tuple[dict[str, Any]]]:
+        return Result, (self._document,)  # the arrays are made anew
+
+    def __eq__(self, other: object) -> bool:
+        return self._document == other._document if isinstance(other, Result) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]  # a document is no key
+
     def invariants(self) -> list[str]:
         """The identities of the document that do not hold, as sentences; empty if all do."""
         return contract.violations(self._document)

@@ -4,16 +4,19 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from locklab import _core
 from locklab.environment import load_average
-from locklab.errors import RunError, RunTimeout
+from locklab.errors import RunError, RunTimeout, Unsupported
 from locklab.plan import Plan
+from locklab.stats import need_scipy
 
 if TYPE_CHECKING:
     from locklab.result import Result
@@ -29,6 +32,25 @@ Params = Mapping[str, float | bool | str]
 Progress = Callable[[dict[str, Any]], object]
 
 
+@contextmanager
+def held_interrupts() -> Iterator[None]:
+    """Keep a Ctrl-C until the block has ended, so that it cannot be torn in the middle.
+
+    Elsewhere than in the main thread Python delivers none anyway.
+    """
+    held: list[Any] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, lambda *what: held.append(what))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if held and callable(before):
+        before(*held[0])
+
+
 class Handle:
     """A run in the background, from :func:`start`; a context manager that stops it at its end.
 
@@ -38,6 +60,11 @@ class Handle:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self._load = load_average()
+        if (
+            plan.overhead
+        ):  # its interval needs it at the end, where a slow import would be in the way
+            with suppress(Unsupported):
+                need_scipy("the interval of --overhead")
         self._run = _core.start(plan.for_core())
         self._result: Result | None = None
         self._lock = threading.Lock()
@@ -116,7 +143,11 @@ class Handle:
             As in :meth:`wait`.
         """
         self.wait()
-        result = self._finish()
+        try:
+            result = self._finish()
+        except KeyboardInterrupt as interrupt:  # it came after the measuring: nothing is lost
+            interrupt.result = self._result  # type: ignore[attr-defined]
+            raise
         if "failure" not in result:
             return result
         kind: type[RunError] = RunTimeout if result["failure"]["kind"] == "hung" else RunError
@@ -128,10 +159,10 @@ class Handle:
         from locklab.document import build
         from locklab.result import Result
 
-        with self._lock:
+        with held_interrupts(), self._lock:
             if self._result is None:
                 self._result = Result(*build(self.plan, self._run.result(), self._load))
-            return self._result
+        return self._result
 
     def _interrupted(self, interrupt: KeyboardInterrupt) -> KeyboardInterrupt:
         """Stop and wait; a second Ctrl-C leaves the run to itself after 2 s."""

@@ -12,7 +12,7 @@ KINDS = {
     "events": {"lock": "spin/ticket", "metrics": "events"},
     "bare": {"lock": "spin/ttas", "build": "bare"},
     "unchecked": {"lock": "spin/clh", "params": {"lines": 0}},
-    "none": {"lock": "spin/none", "params": {"section_ns": 1000}},
+    "none": {"lock": "spin/none", "params": {"section_ns": 1000}, "seconds": 0.3},
     "shared": {"lock": "host/pthread-rwlock", "params": {"shared_pct": 50}},
     "crowd": {"lock": "host/pthread-mutex", "threads": 5},
     "perf": {"lock": "spin/mcs", "perf": "cycles,context-switches,task-clock"},

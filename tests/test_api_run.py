@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import locklab
+from locklab import document
 from locklab.plan import ARGUMENTS, Plan
 
 pytestmark = pytest.mark.native
@@ -337,3 +338,20 @@ def test_public_names_stay_what_they_are() -> None:
 def test_ctrl_c_while_idle_is_an_ordinary_one() -> None:
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
+
+
+def test_ctrl_c_while_the_document_is_built_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is held back until the document is whole, and then raised with it."""
+    before = document.overhead
+
+    def interrupted(*blocks: list[float]) -> dict[str, Any]:
+        os.kill(os.getpid(), signal.SIGINT)
+        return before(*blocks)
+
+    monkeypatch.setattr(document, "overhead", interrupted)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        locklab.run("spin/tas", threads=1, seconds=0.05, warmup_s=0, overhead=True)
+    result = caught.value.result  # type: ignore[attr-defined]
+    assert result.invariants() == []
+    assert "ratio" in result["overhead"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

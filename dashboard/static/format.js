@@ -86,7 +86,7 @@ export function percent(share) {
   return text + SPACE + "%";
 }
 
-export const seconds = (s) => (isNumber(s) ? (s < 1 && s > 0 ? digits(s) : s.toFixed(s < 100 ? 1 : 0)) + SPACE + "s" : NOTHING);
+export const seconds = (s) => (isNumber(s) ? (s > 0 && s < 0.095 ? digits(s) : s.toFixed(s < 100 ? 1 : 0)) + SPACE + "s" : NOTHING);
 
 export const ratio = (v, places = 3) => (isNumber(v) ? v.toFixed(places) : NOTHING);
 

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import programs
-from common import Effort, Outcome, Progress, Target, UnmeasurableError
+from common import HERE, Effort, Outcome, Progress, Target, UnmeasurableError
 from figures import median, median_interval, percent, spread
 
 import locklab
@@ -16,10 +18,8 @@ from locklab import _core
 
 TITLE = "Ping-pong cross-check: spin/ticket, 2 threads, section_ns=0 think_ns=0 lines=0"
 COLUMNS = ["figure", ">ns", "against half a round trip", ">ns ", ">deviation", ">95% interval", ""]
-EMPTY = {"section_ns": 0, "think_ns": 0, "lines": 0}
 LIMIT = 0.15
 SAME_REGIME = 1.25  # readings within one block may differ by this factor
-PATIENCE_S = 1.0  # a block in which a thread gets no CPU is dropped and counted
 ROUNDS = 2000  # of one batch of the program
 
 WHY = (
@@ -34,51 +34,36 @@ Row = tuple[str, str, str, str]  # what, its key, against what, its key
 
 
 def regime(cpus: list[int]) -> float:
-    return _core.regime(cpus[0], cpus[1])
+    """The lower of two readings: one that was disturbed is too long, never too short."""
+    return min(_core.regime(cpus[0], cpus[1]) for _ in range(2))
+
+
+def output(words: list[str]) -> str:
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    if done.returncode:
+        raise UnmeasurableError(f"{words[0]}: exit {done.returncode}: {done.stderr.strip()}")
+    return done.stdout
 
 
 def passes(program: Path, cpus: list[int]) -> Block:
     """Half the round trips of the independent program, without the time the word was held."""
     words = [str(program), str(cpus[0]), str(cpus[1]), str(ROUNDS)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
-    if done.returncode:
-        raise UnmeasurableError(done.stderr.strip() or f"{program.name}: exit {done.returncode}")
-    at_once, held, hold = map(float, done.stdout.split())
+    at_once, held, hold = map(float, output(words).split())
     return {"at_once_ns": at_once / 2, "held_ns": held / 2 - hold, "hold_ns": hold}
 
 
-def run(**options: Any) -> locklab.Result:
-    return locklab.run("spin/ticket", params=EMPTY, watchdog_s=PATIENCE_S, **options)
+def turns(first: int) -> Block:
+    """The same of the lock."""
+    found: Block = json.loads(output([sys.executable, str(HERE / "turns.py"), str(first)]))
+    return found
 
 
-def turn_ns(found: locklab.Result) -> float | None:
-    """Time per acquisition; None if there was none, because the waiters never had their CPUs."""
-    rate = found["total"]["rate_per_s"]
-    return 1e9 / rate if rate else None
-
-
-def bare() -> Block:
-    found = run(seconds=0.06, warmup_s=0.01, build="bare")
-    return {"bare_ns": turn_ns(found)}
-
-
-def instrumented() -> Block:
-    found = run(seconds=0.12, warmup_s=0.02)
-    return {
-        "instrumented_ns": turn_ns(found),
-        "handoff_ns": found["handoff_ns"]["mean"],
-        "handoff_p50_ns": found["handoff_ns"]["p50"],
-        "handoff_count": found["handoff_ns"]["count"],
-        "lock_hold_ns": found["hold_ns"]["mean"],
-    }
-
-
-def one_block(program: Path, cpus: list[int], turn: int) -> Block:
-    """All three in turn, each time beginning with another, the regime between any two."""
-    pieces = [lambda: passes(program, cpus), bare, instrumented]
+def one_block(program: Path, cpus: list[int], number: int) -> Block:
+    """Program and lock, or lock and program, the regime before, between and after."""
     block: Block = {"regime_ns": [regime(cpus)]}
-    for i in range(len(pieces)):
-        block |= pieces[(turn + i) % len(pieces)]()
+    pieces = [lambda: passes(program, cpus), lambda: turns(number // 2 % 2)]
+    for piece in pieces if number % 2 == 0 else pieces[::-1]:
+        block |= piece()
         block["regime_ns"].append(regime(cpus))
     return block
 
@@ -127,11 +112,15 @@ def measure(effort: Effort, progress: Progress) -> Outcome:
     wanted = effort.count(60, 3)
     blocks: list[Block] = []
     lost = 0
-    for turn in range(wanted):
-        progress.step(turn, wanted)
+    for number in range(wanted):
+        progress.step(number, wanted)
         try:
-            blocks.append(one_block(program, cpus, turn))
-        except locklab.RunTimeout:
+            block = one_block(program, cpus, number)
+        except locklab.RunTimeout:  # of the regime
+            block = {}
+        if "handoff_ns" in block and "bare_ns" in block:
+            blocks.append(block)
+        else:
             lost += 1
     same = [b for b in blocks if max(b["regime_ns"]) < SAME_REGIME * min(b["regime_ns"])]
     steady = [b for b in same if None not in b.values()]

@@ -31,65 +31,84 @@ static void *zeroed(size_t size)
     return p;
 }
 
-static int make_side(struct crew *c, uint32_t s, enum ll_variant variant, struct ll_error *err)
+static int make_lock(struct crew *c, const struct ll_lock_desc *lock, void **out,
+                     struct ll_error *err)
 {
     const struct run_plan *p = c->plan;
-    struct crew_side *side = &c->side[s];
-    const struct ll_lock_desc *lock = p->lock[variant];
-    const struct ll_workload_desc *workload = p->workload[variant];
     const struct ll_topology *topo;
-    uint32_t lines;
+    void *l;
     int ret;
 
     if ((ret = ll_topology_get(&topo, err)))
         return ret;
-    side->variant = variant;
-    side->state = zeroed(workload->state_size);
-    side->lock = calloc(p->n_locks, sizeof(*side->lock));
-    side->node = calloc((size_t)p->n_locks * c->threads, sizeof(*side->node));
-    if (!side->state || !side->lock || !side->node)
+    l = zeroed(lock->lock_size);
+    if (!l)
         return -ENOMEM;
-    ll_params_default(side->state, workload->params);
-    for (uint32_t k = 0; k < p->n_locks; k++) {
-        void *l = zeroed(lock->lock_size);
-        if (!l)
-            return -ENOMEM;
-        ll_params_default(l, lock->params);
-        ret = ll_params_apply(p->user.settings, p->user.n_settings, lock->params, l,
-                              workload->params, side->state, err);
-        if (!ret && lock->init)
-            ret = lock->init(l, topo);
-        if (ret) {
-            free(l);
-            return ret;
-        }
-        side->lock[k] = l;
-    }
-    lines = workload->data_lines ? workload->data_lines(side->state) : 0;
-    side->data = zeroed((size_t)lines * LL_PAIR);
-    return side->data ? 0 : -ENOMEM;
+    ll_params_default(l, lock->params);
+    ret = ll_params_apply(p->user.settings, p->user.n_settings, lock->params, l,
+                          p->workload[c->variant[0]]->params, c->state, err);
+    if (!ret && lock->init)
+        ret = lock->init(l, topo);
+    if (ret)
+        free(l);
+    else
+        *out = l;
+    return ret;
 }
 
-static int make_nodes(struct crew *c, struct crew_member *m, uint32_t s)
+/* By the first side's variant; what one variant made any other can use. */
+static int make_memory(struct crew *c, struct ll_error *err)
 {
-    struct crew_side *side = &c->side[s];
-    const struct ll_lock_desc *lock = c->plan->lock[side->variant];
+    const struct run_plan *p = c->plan;
+    const struct ll_lock_desc *lock = p->lock[c->variant[0]];
+    const struct ll_workload_desc *workload = p->workload[c->variant[0]];
+    uint32_t lines;
+    int ret;
+
+    for (uint32_t s = 1; s < c->sides; s++)
+        LL_ASSERT(p->lock[c->variant[s]]->lock_size == lock->lock_size &&
+                  p->lock[c->variant[s]]->node_size == lock->node_size &&
+                  p->workload[c->variant[s]]->state_size == workload->state_size);
+    c->state = zeroed(workload->state_size);
+    c->lock = calloc(p->n_locks, sizeof(*c->lock));
+    c->node = calloc((size_t)p->n_locks * c->threads, sizeof(*c->node));
+    if (!c->state || !c->lock || !c->node)
+        return -ENOMEM;
+    ll_params_default(c->state, workload->params);
+    for (uint32_t k = 0; k < p->n_locks; k++)
+        if ((ret = make_lock(c, lock, &c->lock[k], err)))
+            return ret;
+    lines = workload->data_lines ? workload->data_lines(c->state) : 0;
+    c->data = zeroed((size_t)lines * LL_PAIR);
+    return c->data ? 0 : -ENOMEM;
+}
+
+static int make_nodes(struct crew *c, struct crew_member *m)
+{
+    const struct ll_lock_desc *lock = c->plan->lock[c->variant[0]];
+
+    for (uint32_t k = 0; lock->node_size && k < c->plan->n_locks; k++) {
+        void *node = zeroed(lock->node_size);
+        if (!node)
+            return -ENOMEM;
+        if (lock->node_init)
+            lock->node_init(c->lock[k], node);
+        c->node[m->index * c->plan->n_locks + k] = node;
+    }
+    return 0;
+}
+
+static int make_slots(struct crew *c, struct crew_member *m, uint32_t s)
+{
     struct wl_slot *slot = zeroed(c->plan->n_locks * sizeof(*slot));
 
     m->slot[s] = slot;
     if (!slot)
         return -ENOMEM;
-    for (uint32_t k = 0; k < c->plan->n_locks; k++) {
-        void **node = &side->node[m->index * c->plan->n_locks + k];
-        if (lock->node_size) {
-            *node = zeroed(lock->node_size);
-            if (!*node)
-                return -ENOMEM;
-            if (lock->node_init)
-                lock->node_init(side->lock[k], *node);
-        }
-        slot[k] = (struct wl_slot){.lock = side->lock[k], .node = *node, .desc = lock};
-    }
+    for (uint32_t k = 0; k < c->plan->n_locks; k++)
+        slot[k] = (struct wl_slot){.lock = c->lock[k],
+                                   .node = c->node[m->index * c->plan->n_locks + k],
+                                   .desc = c->plan->lock[c->variant[s]]};
     return 0;
 }
 
@@ -111,12 +130,14 @@ static int make_member(struct crew *c, uint32_t i)
     m->index = i;
     if (c->logs && (ret = mt_log_init(&m->log, log_entries(c->threads))))
         return ret;
+    if ((ret = make_nodes(c, m)))
+        return ret;
     for (uint32_t s = 0; s < c->sides; s++) {
         struct wl_thread *t = zeroed(sizeof(*t));
         m->wl[s] = t;
         if (!t)
             return -ENOMEM;
-        if ((ret = make_nodes(c, m, s)))
+        if ((ret = make_slots(c, m, s)))
             return ret;
         t->phase = &c->phase;
         t->slot = m->slot[s];
@@ -191,7 +212,7 @@ static void work(struct crew_member *m)
         if (measure)
             begin_measure(m);
         eng_own_set_rel32(&t->want, word); /* after the counters were reset */
-        c->plan->workload[c->side[s].variant]->run(t, c->side[s].state, c->side[s].data);
+        c->plan->workload[c->variant[s]]->run(t, c->state, c->data);
         if (measure)
             end_measure(m);
         word = eng_own_read32(&c->phase);
@@ -319,11 +340,10 @@ int crew_start(const struct run_plan *plan, uint32_t sides, bool logs,
     c->member = calloc(c->threads, sizeof(*c->member));
     if (!c->member)
         goto fail;
-    for (uint32_t s = 0; s < sides; s++) {
-        enum ll_variant v = sides == 1 ? plan->variant : s ? LL_VARIANT_NATIVE : LL_VARIANT_BARE;
-        if ((ret = make_side(c, s, v, err)))
-            goto fail;
-    }
+    for (uint32_t s = 0; s < sides; s++)
+        c->variant[s] = sides == 1 ? plan->variant : s ? LL_VARIANT_NATIVE : LL_VARIANT_BARE;
+    if ((ret = make_memory(c, err)))
+        goto fail;
     for (uint32_t i = 0; i < c->threads; i++) {
         if ((ret = make_member(c, i)))
             goto fail;
@@ -411,22 +431,22 @@ void crew_abort(struct crew *c)
             eng_native_abort(c->member[i].eng);
 }
 
-static void free_side(struct crew *c, struct crew_side *side)
+static void free_memory(struct crew *c)
 {
-    const struct ll_lock_desc *lock = c->plan->lock[side->variant];
+    const struct ll_lock_desc *lock = c->plan->lock[c->variant[0]];
 
-    for (uint32_t k = 0; side->lock && k < c->plan->n_locks; k++)
-        if (side->lock[k]) {
+    for (uint32_t k = 0; c->lock && k < c->plan->n_locks; k++)
+        if (c->lock[k]) {
             if (lock->fini)
-                lock->fini(side->lock[k]);
-            free(side->lock[k]);
+                lock->fini(c->lock[k]);
+            free(c->lock[k]);
         }
-    for (uint32_t k = 0; side->node && k < c->plan->n_locks * c->threads; k++)
-        free(side->node[k]);
-    free(side->lock);
-    free(side->node);
-    free(side->state);
-    free(side->data);
+    for (uint32_t k = 0; c->node && k < c->plan->n_locks * c->threads; k++)
+        free(c->node[k]);
+    free(c->lock);
+    free(c->node);
+    free(c->state);
+    free(c->data);
 }
 
 uint32_t crew_free(struct crew *c)
@@ -456,8 +476,7 @@ uint32_t crew_free(struct crew *c)
         }
         mt_log_fini(&c->member[i].log);
     }
-    for (uint32_t s = 0; s < c->sides; s++)
-        free_side(c, &c->side[s]);
+    free_memory(c);
     free(c->member);
     free(c);
     return 0;

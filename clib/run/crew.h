@@ -2,7 +2,8 @@
 /* crew.h - the threads, locks and memory of one repetition.
  *
  * A crew has one side (one variant of lock and workload), or two for the comparison of the bare with
- * the instrumented build: the same threads then switch sides from block to block. It is led by one
+ * the instrumented build: the same threads then switch sides from block to block. Both sides use the
+ * same lock, nodes and data: where a line lies decides how fast it moves, by more than is compared. It is led by one
  * phase word: LL_PHASE_* in the low byte, the block's number above.
  */
 #pragma once
@@ -44,13 +45,6 @@ struct crew_member {
     uint32_t done; /* atomic: the thread touches the crew no more */
 };
 
-struct crew_side {
-    enum ll_variant variant;
-    void **lock; /* [n_locks] */
-    void **node; /* [threads * n_locks], NULL where node_size is 0 */
-    void *state, *data;
-};
-
 struct crew {
     LL_OWN_LINE uint32_t phase; /* written by the controller */
     LL_OWN_LINE const struct run_plan *plan;
@@ -58,7 +52,11 @@ struct crew {
     uint64_t seed;
     bool logs;                      /* hand-offs are logged */
     const struct mt_perf_set *perf; /* NULL: none */
-    struct crew_side side[CREW_SIDES];
+    enum ll_variant variant[CREW_SIDES];
+    /* what is competed for, and with; shared by the sides */
+    void **lock; /* [n_locks] */
+    void **node; /* [threads * n_locks], NULL where node_size is 0 */
+    void *state, *data;
     struct crew_member *member; /* [threads] */
 };
 

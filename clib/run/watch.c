@@ -17,12 +17,11 @@ static const char *field_at(const struct ll_field *fields, size_t offset)
 static void name_address(const struct ll_run *run, const struct crew *crew, const char *addr,
                          struct ll_waiter *w, char object[32])
 {
-    const struct crew_side *side = &crew->side[0];
-    const struct ll_lock_desc *lock = run->plan.lock[side->variant];
+    const struct ll_lock_desc *lock = run->plan.lock[crew->variant[0]];
     uint32_t n = run->plan.n_locks;
 
     for (uint32_t k = 0; k < n; k++) {
-        const char *base = side->lock[k];
+        const char *base = crew->lock[k];
         if (addr >= base && addr < base + lock->lock_size) {
             snprintf(object, 32, n > 1 ? "lock %u" : "lock", k);
             w->field = field_at(lock->lock_fields, (size_t)(addr - base));
@@ -30,7 +29,7 @@ static void name_address(const struct ll_run *run, const struct crew *crew, cons
         }
     }
     for (uint32_t k = 0; k < n * crew->threads; k++) {
-        const char *base = side->node[k];
+        const char *base = crew->node[k];
         if (base && addr >= base && addr < base + lock->node_size) {
             snprintf(object, 32, "node of thread %u", k / n);
             w->field = field_at(lock->node_fields, (size_t)(addr - base));

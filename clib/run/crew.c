@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/memory.h"
 #include "core/params.h"
 #include "core/topology.h"
 #include "engine/own.h"
@@ -21,16 +22,6 @@
 
 /* ---- memory ---- */
 
-static void *zeroed(size_t size)
-{
-    size_t rounded = (size + LL_PAIR - 1) / LL_PAIR * LL_PAIR;
-    void *p = aligned_alloc(LL_PAIR, rounded ? rounded : LL_PAIR);
-
-    if (p)
-        memset(p, 0, rounded ? rounded : LL_PAIR);
-    return p;
-}
-
 static int make_lock(struct crew *c, const struct ll_lock_desc *lock, void **out,
                      struct ll_error *err)
 {
@@ -41,7 +32,7 @@ static int make_lock(struct crew *c, const struct ll_lock_desc *lock, void **out
 
     if ((ret = ll_topology_get(&topo, err)))
         return ret;
-    l = zeroed(lock->lock_size);
+    l = ll_zeroed(lock->lock_size);
     if (!l)
         return -ENOMEM;
     ll_params_default(l, lock->params);
@@ -69,7 +60,7 @@ static int make_memory(struct crew *c, struct ll_error *err)
         LL_ASSERT(p->lock[c->variant[s]]->lock_size == lock->lock_size &&
                   p->lock[c->variant[s]]->node_size == lock->node_size &&
                   p->workload[c->variant[s]]->state_size == workload->state_size);
-    c->state = zeroed(workload->state_size);
+    c->state = ll_zeroed(workload->state_size);
     c->lock = calloc(p->n_locks, sizeof(*c->lock));
     c->node = calloc((size_t)p->n_locks * c->threads, sizeof(*c->node));
     if (!c->state || !c->lock || !c->node)
@@ -79,7 +70,7 @@ static int make_memory(struct crew *c, struct ll_error *err)
         if ((ret = make_lock(c, lock, &c->lock[k], err)))
             return ret;
     lines = workload->data_lines ? workload->data_lines(c->state) : 0;
-    c->data = zeroed((size_t)lines * LL_PAIR);
+    c->data = ll_zeroed((size_t)lines * LL_PAIR);
     return c->data ? 0 : -ENOMEM;
 }
 
@@ -88,7 +79,7 @@ static int make_nodes(struct crew *c, struct crew_member *m)
     const struct ll_lock_desc *lock = c->plan->lock[c->variant[0]];
 
     for (uint32_t k = 0; lock->node_size && k < c->plan->n_locks; k++) {
-        void *node = zeroed(lock->node_size);
+        void *node = ll_zeroed(lock->node_size);
         if (!node)
             return -ENOMEM;
         if (lock->node_init)
@@ -100,7 +91,7 @@ static int make_nodes(struct crew *c, struct crew_member *m)
 
 static int make_slots(struct crew *c, struct crew_member *m, uint32_t s)
 {
-    struct wl_slot *slot = zeroed(c->plan->n_locks * sizeof(*slot));
+    struct wl_slot *slot = ll_zeroed(c->plan->n_locks * sizeof(*slot));
 
     m->slot[s] = slot;
     if (!slot)
@@ -133,7 +124,7 @@ static int make_member(struct crew *c, uint32_t i)
     if ((ret = make_nodes(c, m)))
         return ret;
     for (uint32_t s = 0; s < c->sides; s++) {
-        struct wl_thread *t = zeroed(sizeof(*t));
+        struct wl_thread *t = ll_zeroed(sizeof(*t));
         m->wl[s] = t;
         if (!t)
             return -ENOMEM;
@@ -325,7 +316,7 @@ int crew_start(const struct run_plan *plan, uint32_t sides, bool logs,
                const struct mt_perf_set *perf, uint64_t seed, struct crew **out,
                struct ll_error *err)
 {
-    struct crew *c = zeroed(sizeof(*c));
+    struct crew *c = ll_zeroed(sizeof(*c));
     int ret = -ENOMEM;
 
     if (!c)

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/memory.h"
 #include "core/params.h"
 #include "core/registry.h"
 #include "core/topology.h"
@@ -81,7 +82,6 @@ static struct user *find_user(struct ll_lock *l)
 {
     uint64_t key = thread_key();
     struct user *u = NULL, **bucket = &l->table[key % BUCKETS];
-    size_t size = (l->desc->node_size + LL_PAIR) / LL_PAIR * LL_PAIR;
 
     if (!key)
         return NULL;
@@ -90,9 +90,8 @@ static struct user *find_user(struct ll_lock *l)
         ;
     if (!u && (u = calloc(1, sizeof(*u)))) {
         u->key = key;
-        u->node = aligned_alloc(LL_PAIR, size);
+        u->node = ll_zeroed(l->desc->node_size);
         if (u->node) {
-            memset(u->node, 0, size);
             if (l->desc->node_init)
                 l->desc->node_init(l->lock, u->node);
             u->next = *bucket;
@@ -129,7 +128,6 @@ int ll_lock_create(const char *id, const struct ll_setting *settings, size_t n_s
     const struct ll_lock_desc *desc;
     const struct ll_topology *topo;
     struct ll_lock *l;
-    size_t size;
     int ret;
 
     ll_plan_init(&plan);
@@ -138,13 +136,11 @@ int ll_lock_create(const char *id, const struct ll_setting *settings, size_t n_s
     if ((ret = ll_plan_validate(&plan, err))) /* knows the names and suggests the nearest */
         return ret;
     desc = ll_lock_find(id, LL_VARIANT_NATIVE);
-    size = (desc->lock_size + LL_PAIR) / LL_PAIR * LL_PAIR;
     l = calloc(1, sizeof(*l));
-    if (!l || !(l->lock = aligned_alloc(LL_PAIR, size))) {
+    if (!l || !(l->lock = ll_zeroed(desc->lock_size))) {
         free(l);
         return ll_fail(err, -ENOMEM, "", "out of memory");
     }
-    memset(l->lock, 0, size);
     pthread_mutex_init(&l->mutex, NULL);
     l->desc = desc;
     l->host = ll_lock_find(id, LL_VARIANT_VIRTUAL) == NULL;

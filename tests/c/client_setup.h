@@ -6,16 +6,15 @@
 #include <string.h>
 
 #include "core/client.h"
+#include "core/memory.h"
 #include "core/params.h"
 
 static inline void *zeroed_pair(size_t size)
 {
-    size_t rounded = (size + LL_PAIR) / LL_PAIR * LL_PAIR;
-    void *p = aligned_alloc(LL_PAIR, rounded);
+    void *p = ll_zeroed(size);
 
     if (!p)
         abort();
-    memset(p, 0, rounded);
     return p;
 }
 

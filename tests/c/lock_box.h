@@ -3,9 +3,9 @@
 #pragma once
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/error.h"
+#include "core/memory.h"
 #include "core/params.h"
 #include "core/registry.h"
 #include "core/topology.h"
@@ -19,11 +19,10 @@ struct lock_box {
 
 static inline void *box_memory(uint32_t size)
 {
-    size_t whole = (size / LL_PAIR + 1) * LL_PAIR; /* at least one block, also for no node */
-    void *p = aligned_alloc(LL_PAIR, whole);
+    void *p = ll_zeroed(size);
 
     LL_ASSERT(p);
-    return memset(p, 0, whole);
+    return p;
 }
 
 static inline struct lock_box box_make(const struct ll_lock_desc *desc)

@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
+#include <string.h>
 #include <time.h>
 
 #include "engine/native_thread.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_locks.c - what each lock says of itself, and what one thread can see of it. */
+#include <string.h>
+
 #include "engine/native_thread.h"
 #include "expect.h"
 #include "lock_box.h"

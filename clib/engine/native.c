@@ -69,7 +69,7 @@ void eng_native_detach(void)
  * after queued spinners, too. */
 static void beat(struct eng_thread *self)
 {
-    if (self && self->owner_policy == ENG_OWNER_HEARTBEAT)
+    if (self && self->owner_policy == LL_OWNER_HEARTBEAT)
         eng_heartbeat();
 }
 
@@ -324,13 +324,13 @@ void eng_native_cancel(struct eng_thread *t)
 bool eng_native_on_cpu(struct eng_thread *t)
 {
     switch (eng_native_self->owner_policy) {
-    case ENG_OWNER_COOP: return __atomic_load_n(&t->on_cpu, __ATOMIC_RELAXED) != 0;
-    case ENG_OWNER_HEARTBEAT: {
+    case LL_OWNER_COOP: return __atomic_load_n(&t->on_cpu, __ATOMIC_RELAXED) != 0;
+    case LL_OWNER_HEARTBEAT: {
         uint64_t beat = __atomic_load_n(&t->heartbeat, __ATOMIC_RELAXED), now = eng_native_now();
         return now <= beat || now - beat < eng_native_self->heartbeat_max_ns;
     }
-    case ENG_OWNER_ALWAYS: return true;
-    case ENG_OWNER_NEVER: return false;
+    case LL_OWNER_ALWAYS: return true;
+    case LL_OWNER_NEVER: return false;
     }
     return true;
 }

@@ -10,10 +10,9 @@
 
 #include "engine/clock.h"
 #include "engine/words.h"
+#include "include/locklab.h"
 
 #define ENG_POLL_TURNS 1024u /* pauses between two looks at the abort flag; a power of two */
-
-enum eng_owner_policy { ENG_OWNER_COOP, ENG_OWNER_HEARTBEAT, ENG_OWNER_ALWAYS, ENG_OWNER_NEVER };
 
 struct eng_thread {
     /* line 0: written by others, seldom */
@@ -31,7 +30,7 @@ struct eng_thread {
     unsigned relax_turns;
     uint32_t index, cpu, node, irq_off;
     uint32_t generation; /* counts reuse of this descriptor */
-    enum eng_owner_policy owner_policy;
+    enum ll_owner_run owner_policy;
     uint64_t heartbeat_max_ns;
     /* who waits where: written after a long wait only, read by the watchdog */
     const struct eng_site *wait_site;

@@ -242,7 +242,7 @@ static void *member_main(void *arg)
     if (self) {
         self->cpu = c->plan->cpus[m->index];
         self->node = node_of(self->cpu);
-        self->owner_policy = (enum eng_owner_policy)c->plan->user.owner_run;
+        self->owner_policy = c->plan->user.owner_run;
         self->heartbeat_max_ns = (uint64_t)(c->plan->user.heartbeat_s * 1e9);
         self->on_wake = on_wake;
         self->owner_data = m;

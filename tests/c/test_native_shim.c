@@ -91,9 +91,9 @@ static void awaits_give_up(void)
     EXPECT(eng_need_resched() && eng_await_any(&never, 1, &resched) == ENG_GAVE_UP_RESCHED);
     eng_yield();
     EXPECT(!eng_need_resched());
-    self->owner_policy = ENG_OWNER_NEVER;
+    self->owner_policy = LL_OWNER_NEVER;
     EXPECT(eng_await_any(&never, 1, &owner) == ENG_GAVE_UP_OWNER);
-    self->owner_policy = ENG_OWNER_COOP;
+    self->owner_policy = LL_OWNER_COOP;
     self->cancel = 1;
     EXPECT(eng_cancelled() && eng_await_any(&never, 1, &cancel) == ENG_GAVE_UP_CANCEL);
     self->cancel = 0;
@@ -105,14 +105,14 @@ static void policies_answer(void)
 {
     struct eng_thread *self = eng_self();
 
-    self->owner_policy = ENG_OWNER_ALWAYS;
+    self->owner_policy = LL_OWNER_ALWAYS;
     EXPECT(eng_on_cpu(self));
-    self->owner_policy = ENG_OWNER_COOP;
+    self->owner_policy = LL_OWNER_COOP;
     EXPECT(eng_on_cpu(self));
     self->on_cpu = 0;
     EXPECT(!eng_on_cpu(self));
     self->on_cpu = 1;
-    self->owner_policy = ENG_OWNER_HEARTBEAT;
+    self->owner_policy = LL_OWNER_HEARTBEAT;
     self->heartbeat_max_ns = 1000000000;
     eng_heartbeat();
     EXPECT(eng_on_cpu(self));
@@ -123,7 +123,7 @@ static void policies_answer(void)
     self->heartbeat = 0;
     eng_delay(1000); /* work is a sign of life */
     EXPECT(eng_on_cpu(self));
-    self->owner_policy = ENG_OWNER_COOP;
+    self->owner_policy = LL_OWNER_COOP;
 }
 
 static uint64_t wake_latency;

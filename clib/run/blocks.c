@@ -9,16 +9,14 @@
 #define BLOCK_PAIRS_MAX 50000u
 
 /* Leads the crew through block `number` and yields its rate; < 0: stop asked. */
-static double block(struct ll_run *run, struct crew *c, uint32_t number, uint32_t side,
-                    double *until)
+static double block(struct ll_run *run, struct crew *c, uint32_t number, uint32_t side)
 {
     uint64_t before = crew_acquisitions(c, side);
     double start;
 
     crew_lead(c, CREW_BLOCK(number << 1 | side));
     start = run_now();
-    *until = start + BLOCK_S;
-    if (run_sleep(run, *until))
+    if (run_sleep(run, start + BLOCK_S))
         return -1;
     return (double)(crew_acquisitions(c, side) - before) / (run_now() - start);
 }
@@ -27,10 +25,10 @@ int blocks_run(struct ll_run *run, struct ll_error *err)
 {
     static const uint32_t order[2][2] = {{0, 1}, {1, 0}};
     struct tally *t = &run->tally;
-    double end, until, last_move;
+    struct watchdog w;
+    double end;
     struct crew *c;
     uint32_t n = 0, capacity = (uint32_t)(run->plan.user.seconds / (2 * BLOCK_S)) + 1;
-    uint64_t seen = 0;
     bool logs = t->out.handoff != NULL;
     int ret;
 
@@ -46,28 +44,20 @@ int blocks_run(struct ll_run *run, struct ll_error *err)
         eng_own_set(&c->member[i].log.every_mask, t->last_mask);
     run_set_phase(run, LL_PHASE_OVERHEAD, c);
     end = run_now() + run->plan.user.seconds;
-    last_move = run_now();
+    w = watch_begin(0);
     while (n < capacity && run_now() < end) {
         double rate[2];
-        uint64_t now;
         for (uint32_t k = 0; k < 2 && !ret; k++) {
             uint32_t side = order[n & 1][k];
-            rate[side] = block(run, c, 2 * n + k + 1, side, &until);
+            rate[side] = block(run, c, 2 * n + k + 1, side);
             if (rate[side] < 0)
                 ret = -ECANCELED;
         }
         for (uint32_t i = 0; i < c->threads && logs; i++)
             mt_log_discard(&c->member[i].log);
-        now = crew_acquisitions(c, 0) + crew_acquisitions(c, 1);
-        if (now != seen)
-            last_move = run_now();
-        seen = now;
-        if (!ret && run_now() - last_move > run->plan.user.watchdog_s) {
-            watch_report(run, c, run_now() - last_move);
-            ret = ll_fail(err, -ETIMEDOUT, "lock",
-                          "%s made no progress for %.1f s in the overhead "
-                          "blocks",
-                          run->plan.user.lock, run_now() - last_move);
+        if (!ret && watch_hangs(run, c, &w, crew_acquisitions(c, 0) + crew_acquisitions(c, 1))) {
+            watch_declare(run, c, &w, "in the overhead blocks");
+            ret = -ETIMEDOUT;
         }
         if (ret)
             break;

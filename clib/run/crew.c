@@ -258,10 +258,8 @@ static void *member_main(void *arg)
         self->can_unwind = true;
         if (setjmp(self->unwind) == 0) {
             work(m);
-        } else {
-            m->unwound = true;
-            if (CREW_PHASE(m->wl[0]->want) == LL_PHASE_MEASURE)
-                end_measure(m);
+        } else if (CREW_PHASE(m->wl[0]->want) == LL_PHASE_MEASURE) {
+            end_measure(m); /* torn out of a wait */
         }
         self->can_unwind = false;
         if (c->perf)

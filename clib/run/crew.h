@@ -41,7 +41,6 @@ struct crew_member {
     struct mt_perf_thread perf;
     int error;     /* why it could not start */
     bool measured; /* it came to the measured phase: its figures count */
-    bool unwound;  /* torn out of a wait */
     uint32_t done; /* atomic: the thread touches the crew no more */
 };
 

@@ -11,13 +11,11 @@
 #include <unistd.h>
 
 #define CONTROLLER_NICE -10
-#define STEP_S 0.01          /* the controller looks so often while hand-offs are logged */
-#define STEP_EVENTS_S 0.05   /* ... and else */
-#define STOP_GRACE_S 0.06    /* after a stop, waiters that do not end by themselves are torn out */
-#define ABANDON_S 10.0       /* a thread that does not unwind by then is given up */
-#define STARVED_SHARE 0.02   /* a thread that got less of a CPU than this is starved, not stuck */
-#define STARVED_PATIENCE 6.0 /* ... and delays the watchdog at most so many times its bound */
-#define LOGGED_PER_S 1e5     /* hand-off log entries a second that the merge may cost */
+#define STEP_S 0.01        /* the controller looks so often while hand-offs are logged */
+#define STEP_EVENTS_S 0.05 /* ... and else */
+#define STOP_GRACE_S 0.06  /* after a stop, waiters that do not end by themselves are torn out */
+#define ABANDON_S 10.0     /* a thread that does not unwind by then is given up */
+#define LOGGED_PER_S 1e5   /* hand-off log entries a second that the merge may cost */
 
 double run_now(void)
 {
@@ -56,7 +54,7 @@ void run_set_phase(struct ll_run *run, enum ll_phase phase, struct crew *crew)
     pthread_mutex_unlock(&run->mutex);
 }
 
-static void fail(struct ll_run *run, enum ll_status status, const struct ll_error *err)
+void run_fail(struct ll_run *run, enum ll_status status, const struct ll_error *err)
 {
     run->tally.out.status = status;
     if (err)
@@ -64,49 +62,6 @@ static void fail(struct ll_run *run, enum ll_status status, const struct ll_erro
 }
 
 /* ---- one repetition ---- */
-
-struct watchdog {
-    uint64_t seen;
-    double moved, looked; /* when something last moved; when the CPU times were taken, 0: not yet */
-};
-
-/* Has anything moved lately? A thread that the machine gives no CPU is not stuck, so the verdict waits
- * while there is one, but not for ever: a host lock's sleeper looks the same. */
-static bool hangs(struct ll_run *run, const struct crew *c, struct watchdog *w, uint64_t progress)
-{
-    double now = run_now(), bound = run->plan.user.watchdog_s;
-    bool starved;
-
-    if (progress != w->seen) {
-        w->seen = progress;
-        w->moved = now;
-        w->looked = 0;
-    }
-    if (now - w->moved < bound / 2)
-        return false;
-    if (w->looked == 0) {
-        crew_starved(c, run->cpu_s, 0);
-        w->looked = now;
-        return false;
-    }
-    if (now - w->looked < bound / 2)
-        return false;
-    starved = crew_starved(c, run->cpu_s, STARVED_SHARE * (now - w->looked));
-    w->looked = now;
-    return !starved || now - w->moved > STARVED_PATIENCE * bound;
-}
-
-static void declare_hung(struct ll_run *run, struct crew *c, const struct watchdog *w,
-                         const char *when)
-{
-    struct ll_error err;
-    double idle = run_now() - w->moved;
-
-    watch_report(run, c, idle);
-    ll_fail(&err, -ETIMEDOUT, "lock", "%s: no thread of %u made progress for %.1f s %s, %u wait",
-            run->plan.user.lock, c->threads, idle, when, run->tally.out.n_waiters);
-    fail(run, LL_STATUS_HUNG, &err);
-}
 
 /* Which windows to log, so that the merge stays cheap: from the rate of the warm-up. */
 static uint64_t every_mask(double rate_per_s)
@@ -146,7 +101,7 @@ static void drain_logs(struct ll_run *run, const struct crew *c, struct mt_merge
 static enum run_ended supervise(struct ll_run *run, struct crew *c, double until,
                                 struct mt_merge *merge, bool draw)
 {
-    struct watchdog w = {0, run_now(), 0};
+    struct watchdog w = watch_begin(0);
     struct pace pace = {run_now(), 0};
     double start = pace.at, base = run->tally.out.seconds;
     double step = merge ? STEP_S : STEP_EVENTS_S, next = start;
@@ -161,8 +116,8 @@ static enum run_ended supervise(struct ll_run *run, struct crew *c, double until
             series_point(&run->series, c, base + run_now() - start, false);
         if (run_now() >= until)
             return RUN_ENDED_TIME;
-        if (hangs(run, c, &w, crew_acquisitions(c, 0))) {
-            declare_hung(run, c, &w, "while measuring");
+        if (watch_hangs(run, c, &w, crew_acquisitions(c, 0))) {
+            watch_declare(run, c, &w, "while measuring");
             return RUN_ENDED_HUNG;
         }
         if (next < run_now()) /* never try to catch up */
@@ -172,7 +127,7 @@ static enum run_ended supervise(struct ll_run *run, struct crew *c, double until
 
 void run_drain(struct ll_run *run, struct crew *c, enum run_ended why)
 {
-    struct watchdog w = {crew_done(c), run_now(), 0};
+    struct watchdog w = watch_begin(crew_done(c));
     double start = run_now(), abort_at = why == RUN_ENDED_TIME ? INFINITY : start;
     bool aborted = false;
     long nap_ns = 200 * 1000;
@@ -185,8 +140,8 @@ void run_drain(struct ll_run *run, struct crew *c, enum run_ended why)
         crew_nap(&nap_ns);
         if (run_sleep(run, now) && !isfinite(abort_at))
             abort_at = now + STOP_GRACE_S;
-        if (!aborted && why == RUN_ENDED_TIME && hangs(run, c, &w, crew_done(c))) {
-            declare_hung(run, c, &w, "after the end of the measured phase");
+        if (!aborted && why == RUN_ENDED_TIME && watch_hangs(run, c, &w, crew_done(c))) {
+            watch_declare(run, c, &w, "after the end of the measured phase");
             abort_at = now;
         }
         if (!aborted && now >= abort_at) {
@@ -241,7 +196,7 @@ static bool repetition(struct ll_run *run, uint32_t index, bool logs)
 
     measure_regime(run, &regime[0]);
     if (crew_start(&run->plan, 1, logs, run->perf, p->seed + index, &c, &err)) {
-        fail(run, LL_STATUS_FAILED, &err);
+        run_fail(run, LL_STATUS_FAILED, &err);
         return false;
     }
     pthread_mutex_lock(&run->mutex);
@@ -256,7 +211,7 @@ static bool repetition(struct ll_run *run, uint32_t index, bool logs)
     }
     if (logs && ended == RUN_ENDED_TIME && !(merge = make_merge(run, c, rate))) {
         ll_fail(&err, -ENOMEM, "", "out of memory");
-        fail(run, LL_STATUS_FAILED, &err);
+        run_fail(run, LL_STATUS_FAILED, &err);
         ended = RUN_ENDED_STOP;
     }
     if (ended == RUN_ENDED_TIME) {
@@ -283,11 +238,11 @@ static bool repetition(struct ll_run *run, uint32_t index, bool logs)
         ll_fail(&err, -ETIMEDOUT, "lock", "%u of %u threads could not be ended and were abandoned",
                 abandoned, p->threads);
         if (run->tally.out.status == LL_STATUS_COMPLETE)
-            fail(run, LL_STATUS_HUNG, &err);
+            run_fail(run, LL_STATUS_HUNG, &err);
         run->abandoned = true;
     }
     if (ended == RUN_ENDED_STOP && run->tally.out.status == LL_STATUS_COMPLETE)
-        fail(run, LL_STATUS_INTERRUPTED, NULL);
+        run_fail(run, LL_STATUS_INTERRUPTED, NULL);
     return ended == RUN_ENDED_TIME && run->tally.out.status == LL_STATUS_COMPLETE;
 }
 
@@ -325,15 +280,14 @@ static void *controller_main(void *arg)
      * controller waits its turn: `seconds` is measured, not assumed. Linux: 0 is this thread */
     setpriority(PRIO_PROCESS, 0, CONTROLLER_NICE);
     tally_start(run, state, reason);
-    for (uint32_t i = 0; go_on && i < p->user.repeat; i++) {
+    for (uint32_t i = 0; go_on && i < p->user.repeat; i++)
         go_on = repetition(run, i, !reason);
-    }
     if (go_on && p->user.overhead) {
         int ret = blocks_run(run, &err);
         if (ret == -ECANCELED)
-            fail(run, LL_STATUS_INTERRUPTED, NULL);
-        else if (ret)
-            fail(run, ret == -ETIMEDOUT ? LL_STATUS_HUNG : LL_STATUS_FAILED, &err);
+            run_fail(run, LL_STATUS_INTERRUPTED, NULL);
+        else if (ret && ret != -ETIMEDOUT) /* the watchdog has said so already */
+            run_fail(run, LL_STATUS_FAILED, &err);
     }
     tally_finish(run);
     free(state);

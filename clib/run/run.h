@@ -62,6 +62,8 @@ enum run_ended { RUN_ENDED_TIME, RUN_ENDED_STOP, RUN_ENDED_HUNG };
 double run_now(void);
 /* Sleeps until `until` or until a stop is asked for; true: stop. Call without the mutex. */
 bool run_sleep(struct ll_run *run, double until);
+/* Ends in this status; `err` says why, NULL: nothing to say. */
+void run_fail(struct ll_run *run, enum ll_status status, const struct ll_error *err);
 void run_set_phase(struct ll_run *run, enum ll_phase phase, struct crew *crew);
 
 /* Waits until every thread of the crew has ended; tears out those that do not. */
@@ -83,8 +85,19 @@ void series_fini(struct series *s);
 void series_start(struct series *s, double offset_s); /* a measured phase begins */
 void series_point(struct series *s, const struct crew *crew, double t_s, bool last);
 
-/* watch.c: fills tally.waiter with who waits where; `idle_s` how long nothing has moved. */
-void watch_report(struct ll_run *run, const struct crew *crew, double idle_s);
+/* watch.c */
+struct watchdog {
+    uint64_t seen;
+    double moved, looked; /* when something last moved; when the CPU times were taken, 0: not yet */
+};
+struct watchdog watch_begin(uint64_t progress);
+/* Has `progress` stood still for too long? A thread that the machine gives no CPU is not stuck, so the
+ * verdict waits while there is one, but not for ever: a host lock's sleeper looks the same. */
+bool watch_hangs(struct ll_run *run, const struct crew *c, struct watchdog *w, uint64_t progress);
+/* Makes the run's status hung and notes who waits where; `when` ends the sentence. */
+void watch_declare(struct ll_run *run, const struct crew *c, const struct watchdog *w,
+                   const char *when);
 
-/* blocks.c: the bare against the instrumented build, block by block. */
+/* blocks.c: the bare against the instrumented build, block by block. 0, -ECANCELED (stopped),
+ * -ETIMEDOUT (hung, and declared so) or why it could not start. */
 int blocks_run(struct ll_run *run, struct ll_error *err);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* watch.c - who waits where, when nothing moves any more. */
+/* watch.c - does anything move, and who waits where when nothing does. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "run/run.h"
+
+#define STARVED_SHARE 0.02   /* a thread that got less of a CPU than this is starved, not stuck */
+#define STARVED_PATIENCE 6.0 /* ... and delays the watchdog at most so many times its bound */
 
 static const char *field_at(const struct ll_field *fields, size_t offset)
 {
@@ -50,7 +53,7 @@ static const char *state_name(const struct crew_member *m, bool host)
     return eng_own_read32(&m->eng->on_cpu) ? "waiting" : "parked";
 }
 
-void watch_report(struct ll_run *run, const struct crew *crew, double idle_s)
+static void report(struct ll_run *run, const struct crew *crew, double idle_s)
 {
     struct tally *t = &run->tally;
     bool host = run->plan.lock[LL_VARIANT_VIRTUAL] == NULL;
@@ -86,4 +89,45 @@ void watch_report(struct ll_run *run, const struct crew *crew, double idle_s)
     }
     t->out.waiter = t->waiter;
     t->out.n_waiters = n;
+}
+
+struct watchdog watch_begin(uint64_t progress)
+{
+    return (struct watchdog){.seen = progress, .moved = run_now()};
+}
+
+bool watch_hangs(struct ll_run *run, const struct crew *c, struct watchdog *w, uint64_t progress)
+{
+    double now = run_now(), bound = run->plan.user.watchdog_s;
+    bool starved;
+
+    if (progress != w->seen) {
+        w->seen = progress;
+        w->moved = now;
+        w->looked = 0;
+    }
+    if (now - w->moved < bound / 2)
+        return false;
+    if (w->looked == 0) {
+        crew_starved(c, run->cpu_s, 0);
+        w->looked = now;
+        return false;
+    }
+    if (now - w->looked < bound / 2)
+        return false;
+    starved = crew_starved(c, run->cpu_s, STARVED_SHARE * (now - w->looked));
+    w->looked = now;
+    return !starved || now - w->moved > STARVED_PATIENCE * bound;
+}
+
+void watch_declare(struct ll_run *run, const struct crew *c, const struct watchdog *w,
+                   const char *when)
+{
+    struct ll_error err;
+    double idle = run_now() - w->moved;
+
+    report(run, c, idle);
+    ll_fail(&err, -ETIMEDOUT, "lock", "%s: no thread of %u made progress for %.1f s %s, %u wait",
+            run->plan.user.lock, c->threads, idle, when, run->tally.out.n_waiters);
+    run_fail(run, LL_STATUS_HUNG, &err);
 }

@@ -31,6 +31,14 @@ static void stuck_release(void *lock, void *node)
     (void)lock, (void)node; /* the fault: never lets anybody in again */
 }
 
+static void freed_release(void *lock, void *node)
+{
+    struct stuck *l = lock;
+
+    (void)node;
+    eng_store_rel(&l->word, 0);
+}
+
 static void asleep_acquire(void *lock, void *node)
 {
     struct stuck *l = lock;
@@ -50,6 +58,25 @@ static const struct ll_lock_desc stuck = {
     .lock_size = sizeof(struct stuck),
     .lock_fields = stuck_fields,
     .ops = {.acquire = stuck_acquire, .release = stuck_release}};
+/* right in the instrumented build; listed with `stuck` as its bare one */
+static const struct ll_lock_desc half = {
+    .name = "half",
+    .family = "test",
+    .summary = "never released in the bare build",
+    .origin = "test",
+    .lock_size = sizeof(struct stuck),
+    .lock_fields = stuck_fields,
+    .ops = {.acquire = stuck_acquire, .release = freed_release},
+};
+static const struct ll_lock_desc half_bare = {
+    .name = "half",
+    .family = "test",
+    .summary = "never released in the bare build",
+    .origin = "test",
+    .lock_size = sizeof(struct stuck),
+    .lock_fields = stuck_fields,
+    .ops = {.acquire = stuck_acquire, .release = stuck_release},
+};
 static const struct ll_lock_desc asleep = {
     .name = "asleep",
     .family = "test",
@@ -306,6 +333,24 @@ static void overhead_blocks_alternate(void)
     ll_run_unref(run);
 }
 
+static void a_lock_that_hangs_in_the_blocks_is_reported(void)
+{
+    struct ll_plan p = plan_of("test/half", 2, 30);
+    struct ll_run *run;
+    const struct ll_result *r;
+
+    p.seconds = 0.5;
+    p.overhead = true;
+    p.watchdog_s = 0.2;
+    run = start(&p);
+    r = finish(run, BOUND_S);
+    EXPECT(r->status == LL_STATUS_HUNG && strstr(r->failure.text, "in the overhead blocks"),
+           "status %d: %s", r->status, r->failure.text);
+    EXPECT(r->repeats == 1 && r->n_waiters == 2);
+    figures_add_up(r);
+    ll_run_unref(run);
+}
+
 static void a_lock_is_usable_from_any_thread(void)
 {
     struct ll_lock *lock;
@@ -325,9 +370,10 @@ static void a_lock_is_usable_from_any_thread(void)
 int main(void)
 {
     const struct ll_lock_desc *const one[LL_VARIANTS] = {&stuck, &stuck, NULL, &stuck};
+    const struct ll_lock_desc *const three[LL_VARIANTS] = {&half, &half_bare, NULL, &half};
     const struct ll_lock_desc *const two[LL_VARIANTS] = {&asleep, &asleep, NULL, &asleep};
 
-    EXPECT(ll_registry_add(one) == 0 && ll_registry_add(two) == 0);
+    EXPECT(ll_registry_add(one) == 0 && ll_registry_add(two) == 0 && ll_registry_add(three) == 0);
     bad_plans_are_refused();
     a_hung_lock_is_reported("test/stuck", "waiting");
     a_hung_lock_is_reported("test/asleep", "parked");
@@ -337,6 +383,7 @@ int main(void)
     for (int again = 0; again < 5; again++)
         only_the_measured_phase_counts();
     overhead_blocks_alternate();
+    a_lock_that_hangs_in_the_blocks_is_reported();
     a_lock_is_usable_from_any_thread();
     DONE();
 }

@@ -81,6 +81,10 @@ LAYERS = {
         + ("metrics/*", "validate/*"),
         system=(*LIBC, "pthread.h"),
     ),
+    "clib/check": Layer(
+        project=("include/*", "core/*", "engine/*", "clients/*", "metrics/*"),
+        system=(*LIBC, "pthread.h"),
+    ),
     "pybind": Layer(project=PUBLIC, system=(*LIBC, "Python.h", "structmember.h", "datetime.h")),
     "dashboard": Layer(
         project=PUBLIC, system=(*LIBC, *NETWORK, "pthread.h", "microhttpd.h", "jansson.h")

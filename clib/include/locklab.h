@@ -36,9 +36,10 @@ enum ll_kind { LL_KIND_EXCLUSIVE, LL_KIND_SHARED, LL_KIND_COUNT };
 enum ll_claim {                    /* promises that tests and the checker verify */
                 LL_FIFO = 1u << 0, /* entered in the order of the operation marked as doorway */
                 LL_STARVATION_FREE = 1u << 1,
-                LL_PARKS = 1u << 2,  /* waiters may sleep */
-                LL_QUEUES = 1u << 3, /* each waiter waits on its own word */
-                LL_BROKEN = 1u << 4, /* does not exclude, on purpose: overlap is expected */
+                LL_PARKS = 1u << 2,     /* waiters may sleep */
+                LL_QUEUES = 1u << 3,    /* each waiter waits on its own word */
+                LL_BROKEN = 1u << 4,    /* does not exclude, on purpose: overlap is expected */
+                LL_LIFE_TIME = 1u << 5, /* the last holder may free the lock once it is out */
 };
 
 enum ll_engine { LL_ENGINE_NATIVE = 1u << 0, LL_ENGINE_SIM = 1u << 1, LL_ENGINE_CHECK = 1u << 2 };
@@ -60,7 +61,8 @@ struct ll_param { /* a run-time parameter; tables end with name NULL */
 };
 
 struct ll_expect { /* verdict the checker must give on a client; tables end with NULL */
-    const char *client, *verdict;
+    const char *client, *verdict; /* kinds of fault, comma between them, or "none-found" */
+    const char *setting;          /* NULL, or "name=value": only under this parameter */
 };
 
 struct ll_lock_info {
@@ -306,6 +308,130 @@ struct ll_result {
 };
 /* The result of a finished run (-EAGAIN before); lives as long as the run. */
 LL_API int ll_run_result(struct ll_run *run, const struct ll_result **out);
+
+/* ---------------------------------------------------------------- checker */
+
+#define LL_CHECK_MAX_THREADS 8u
+#define LL_CHECK_MAX_N 64u
+
+enum ll_strategy { LL_STRATEGY_AUTO, LL_STRATEGY_DFS, LL_STRATEGY_PCT, LL_STRATEGY_RANDOM };
+enum ll_memory { LL_MEMORY_TSO, LL_MEMORY_SC };
+enum ll_verdict { LL_NONE_FOUND, LL_FAULT, LL_VACUOUS, LL_INCONCLUSIVE };
+
+struct ll_check_plan {
+    uint32_t size, version;
+    const char *lock;
+    const char *client; /* NULL: shared for a kind with that mode, else mutex */
+    uint32_t threads;   /* 1 .. LL_CHECK_MAX_THREADS */
+    uint32_t n;         /* turns of each thread; 0: 1, 2, ... until the budget ends */
+    uint32_t writers;   /* shared mode: threads that write; 0: every split */
+    enum ll_strategy strategy;
+    enum ll_memory memory;
+    int32_t bound;    /* preemptions an execution may have (dfs); -1: any number */
+    uint32_t giveups; /* how often each reason may end a wait, by thread and execution */
+    bool starvation;  /* look for executions in which a waiter is passed over for ever */
+    bool first;       /* stop at the first fault */
+    bool races;       /* judge plain fields by happens-before */
+    uint64_t budget;  /* executions; 0: no bound */
+    double seconds;   /* at most; kept within 0.2 s */
+    uint64_t seed;    /* pct and random */
+    const struct ll_setting *settings;
+    size_t n_settings;
+};
+
+/* Defaults: 3 threads, n = 1, 2, ..., auto, TSO, no bound, 1 give-up, races, 10 s, seed 1. */
+LL_API void ll_check_plan_init(struct ll_check_plan *plan);
+
+struct ll_check; /* reference-counted; all functions may be called from any thread */
+
+/* Copies the plan, starts a thread that explores, returns at once. Checks of one process take turns.
+ * 0, -EINVAL, -ERANGE, -ENOENT, -ENOTSUP (a host lock, a client that the lock cannot run), -ENOMEM. */
+LL_API int ll_check_start(const struct ll_check_plan *plan, struct ll_check **out,
+                          struct ll_error *err);
+/* Runs one execution again, as the string of a fault says. The result has that fault with its steps, or
+ * none. -EINVAL: not a schedule, or one of another version of the lock's code. */
+LL_API int ll_check_replay(const char *schedule, struct ll_check **out, struct ll_error *err);
+/* 0 done, -ETIMEDOUT not yet. */
+LL_API int ll_check_wait(struct ll_check *check, double timeout_s);
+/* Ends it now; the result says what was explored until then. */
+LL_API void ll_check_stop(struct ll_check *check);
+LL_API void ll_check_unref(struct ll_check *check); /* stops it first if it still runs */
+
+struct ll_check_progress {
+    uint32_t size, version;
+    const char *phase; /* "waiting", "bound 0", "all", "random", "pct", "shrinking", "done" */
+    uint32_t n, writers;
+    uint64_t executions, faults;
+    double elapsed_s, seconds;
+};
+LL_API void ll_check_get_progress(struct ll_check *check, struct ll_check_progress *out);
+
+struct ll_check_step { /* one operation of a trace */
+    uint32_t thread;
+    const char *op; /* "load", "store", "exchange", "add", ..., "await", "park", "flush", "enter" */
+    const char *file, *function, *expression; /* where it stands in the source */
+    uint32_t line;
+    const char *object, *field; /* "lock", "node of T1", ...; field "" if there is none */
+    bool writes;                /* memory was changed (a store's buffering is not: see flush) */
+    uint64_t old_value, new_value;
+    const char *old_name,
+        *new_name;    /* "node of T1" where the value points into an object, else "" */
+    bool preempts;    /* the thread that ran before could have gone on */
+    const char *text; /* the step in words */
+};
+
+struct ll_check_fault {
+    const char
+        *kind; /* exclusion, deadlock, stranded, race, freed-memory, livelock, overflow, fifo,
+                         starvation, life-time */
+    const char *role; /* of the victim: "reader", "writer", or "" */
+    const char *text; /* one sentence */
+    uint32_t threads, n, writers, preemptions;
+    const char *schedule; /* for ll_check_replay; "" in notes */
+    uint64_t execution;   /* number of the execution that showed it first */
+    double seconds;       /* after which it was found */
+    uint32_t n_steps;     /* 0 in notes */
+    const struct ll_check_step *step;
+};
+
+struct ll_check_site { /* one operation in the source of the lock */
+    const char *file, *function, *expression;
+    uint32_t line;
+    uint64_t executed, blocked; /* blocked: times that a thread waited here */
+    bool waits;                 /* an await, relax or park */
+};
+
+struct ll_check_result {
+    uint32_t size, version;
+    enum ll_verdict verdict;
+    const char *reason; /* why vacuous or inconclusive, else "" */
+    const char *client;
+    bool interrupted;      /* by ll_check_stop */
+    uint32_t n;            /* largest n that was explored wholly; 0: none was */
+    bool exhaustive;       /* n = 1 wholly, with any number of preemptions */
+    int32_t bound;         /* n was explored up to so many preemptions; -1: any number */
+    uint32_t giveups;      /* the bound that cut some run, 0: none was cut */
+    uint32_t operations;   /* likewise, of operations in an execution */
+    uint64_t executions;   /* complete ones */
+    uint64_t blocked;      /* ended early by a client or a bound */
+    uint64_t redundant;    /* recognised as equivalent to one that was run already */
+    uint64_t waits;        /* times that somebody was blocked */
+    uint64_t memory_bytes; /* what the explorer held at most */
+    double seconds;
+    uint32_t n_faults, n_notes, n_sites;
+    const struct ll_check_fault *fault, *note;
+    const struct ll_check_site *site;
+};
+/* The result of a finished check (-EAGAIN before); lives as long as the check. */
+LL_API int ll_check_result(struct ll_check *check, const struct ll_check_result **out);
+
+struct ll_client_info {
+    uint32_t size, version;
+    const char *id, *summary;
+    enum ll_kind kind;
+    bool needs_try;
+};
+LL_API int ll_client_get(size_t i, struct ll_client_info *out); /* -ENOENT: no such entry */
 
 /* ---------------------------------------------------------------- one lock for any thread */
 

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* explore.h - every interleaving of a small program, or many of them.
+ *
+ * A program is a body that runs once in each of a few threads, and the memory it touches. It is run
+ * on fibers, from the same initial memory each time; a strategy decides at each operation who goes on.
+ *
+ *   dfs      depth first, with source sets and sleep sets (a complete execution of each Mazurkiewicz
+ *            trace, exactly one), or with a bound on preemptions and without reduction
+ *   pct      random priorities with a few random changes
+ *   random   uniform among what can go on
+ *
+ * Deterministic: the same options give the same executions in the same order; only `until` is a
+ * matter of the clock.
+ */
+#pragma once
+
+#include "core/lock.h"
+#include "engine/virtual.h"
+
+#define CK_THREADS LL_CHECK_MAX_THREADS
+#define CK_OBJECTS 40u
+
+struct ck_object { /* memory that the threads share; put back before each execution */
+    void *base;
+    uint32_t size;
+    const char *name;
+    const struct ll_field *fields; /* NULL: not named */
+    bool judged;                   /* every access must fall into a field */
+};
+
+struct ck_program {
+    uint32_t threads; /* 1 .. CK_THREADS */
+    void (*body)(uint32_t thread, void *arg);
+    /* after each complete execution; NULL: all is well, else what is wrong. It may look at memory. */
+    const char *(*verdict)(void *arg);
+    void *arg;
+    struct ck_object object[CK_OBJECTS];
+    uint32_t n_objects;
+    uint32_t claims;  /* enum ll_claim */
+    uint32_t writers; /* roles: threads below this write; 0: no roles */
+};
+
+enum ck_strategy { CK_DFS, CK_BOUNDED, CK_PCT, CK_RANDOM };
+
+struct ck_options {
+    enum ck_strategy strategy;
+    enum ll_memory memory;
+    uint32_t bound;   /* CK_BOUNDED: preemptions */
+    uint32_t giveups; /* how often each reason may end a wait, by thread */
+    bool races;       /* judge plain fields by happens-before */
+    bool starvation;
+    bool
+        first_relax_ends; /* the first relax of a thread ends it, the execution counts as blocked */
+    uint64_t executions;  /* at most, blocked ones included; 0: no bound */
+    uint64_t seed;
+    double until;         /* CLOCK_MONOTONIC seconds; 0: no bound */
+    const uint32_t *stop; /* set by another thread: end soon; may be NULL */
+    uint64_t *progress;   /* where to publish the number of executions; may be NULL */
+    /* called when an execution shows a fault: its schedule is in ck_last(); true: stop */
+    bool (*on_fault)(void *arg);
+    void *on_fault_arg;
+};
+
+struct ck_report {
+    uint64_t executions, blocked, redundant;
+    uint64_t waits;  /* times that a thread was blocked by an await, relax or park */
+    uint64_t events; /* operations executed */
+    bool wholly;     /* all there is was explored */
+    bool stopped;    /* by on_fault */
+    uint32_t cut_giveups, cut_operations; /* executions in which the bound mattered */
+    uint32_t max_steps;                   /* longest execution */
+};
+
+/* One program at a time in a process. 0, -ENOMEM, -EINVAL. */
+int ck_explore(const struct ck_program *program, const struct ck_options *options,
+               struct ck_report *report);

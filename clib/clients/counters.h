@@ -11,14 +11,51 @@ LL_TEMPLATE void counters_look(struct ll_client *c, uint32_t thread)
         c->torn[thread]++;
 }
 
-/* In exclusive mode: both go up, one after the other. */
+/* From the return of acquire to the call of release: both go up, one after the other. */
 LL_TEMPLATE void counters_section(struct ll_client *c, uint32_t thread)
 {
-    eng_mark_entered();
+    eng_mark(ENG_ENTERED, false);
     counters_look(c, thread);
     eng_write(&c->first, eng_read(&c->first) + 1);
     eng_write(&c->second, eng_read(&c->second) + 1);
     c->entered[thread]++;
+    eng_mark(ENG_LEAVING, false);
+}
+
+/* acquire, the section, release. */
+LL_TEMPLATE void counters_turn(struct ll_client *c, uint32_t thread)
+{
+    eng_mark(ENG_ACQUIRING, false);
+    c->lock->ops.acquire(c->instance, c->node[thread]);
+    counters_section(c, thread);
+    c->lock->ops.release(c->instance, c->node[thread]);
+    eng_mark(ENG_OUTSIDE, false);
+}
+
+/* try_acquire, and the section if that succeeds; else false. */
+LL_TEMPLATE bool counters_try_turn(struct ll_client *c, uint32_t thread)
+{
+    eng_mark(ENG_ACQUIRING, false);
+    if (!c->lock->ops.try_acquire(c->instance, c->node[thread])) {
+        eng_mark(ENG_OUTSIDE, false);
+        return false;
+    }
+    counters_section(c, thread);
+    c->lock->ops.release(c->instance, c->node[thread]);
+    eng_mark(ENG_OUTSIDE, false);
+    return true;
+}
+
+/* acquire_shared, a look, release_shared. */
+LL_TEMPLATE void counters_shared_turn(struct ll_client *c, uint32_t thread)
+{
+    eng_mark(ENG_ACQUIRING, true);
+    c->lock->shared.acquire_shared(c->instance, c->node[thread]);
+    eng_mark(ENG_ENTERED, true);
+    counters_look(c, thread);
+    eng_mark(ENG_LEAVING, true);
+    c->lock->shared.release_shared(c->instance, c->node[thread]);
+    eng_mark(ENG_OUTSIDE, true);
 }
 
 /* When all threads have ended. NULL: right. */

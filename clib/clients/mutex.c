@@ -5,11 +5,8 @@
 
 static void body(struct ll_client *c, uint32_t thread)
 {
-    for (uint32_t i = 0; i < c->turns; i++) {
-        c->lock->ops.acquire(c->instance, c->node[thread]);
-        counters_section(c, thread);
-        c->lock->ops.release(c->instance, c->node[thread]);
-    }
+    for (uint32_t i = 0; i < c->turns; i++)
+        counters_turn(c, thread);
 }
 
 LL_CLIENT(mutex) = {

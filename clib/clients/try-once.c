@@ -5,12 +5,8 @@
 
 static void body(struct ll_client *c, uint32_t thread)
 {
-    for (uint32_t i = 0; i < c->turns; i++) {
-        if (!c->lock->ops.try_acquire(c->instance, c->node[thread]))
-            continue;
-        counters_section(c, thread);
-        c->lock->ops.release(c->instance, c->node[thread]);
-    }
+    for (uint32_t i = 0; i < c->turns; i++)
+        counters_try_turn(c, thread);
 }
 
 LL_CLIENT(try_once) = {

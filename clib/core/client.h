@@ -8,16 +8,18 @@
 
 #include "core/lock.h"
 
-#define LL_CLIENT_MAX_THREADS 64u
+#define LL_CLIENT_MAX_THREADS 16u
 
 struct ll_client {                   /* one execution; the caller zeroes and fills the first part */
     const struct ll_lock_desc *lock; /* of the same engine build */
     uint32_t threads, turns;         /* turns: what each thread does, e.g. acquisitions */
+    uint32_t writers;                /* shared mode: threads below this write */
     void *instance;                  /* the lock */
     void *node[LL_CLIENT_MAX_THREADS];
     /* what the clients keep: fields that the lock must protect */
     LL_OWN_LINE eng_plain(uint64_t) first;
     eng_plain(uint64_t) second; /* equal to `first` whenever nobody is inside */
+    LL_OWN_LINE eng_u32 baton; /* whose turn it is to come */
     LL_OWN_LINE uint64_t entered[LL_CLIENT_MAX_THREADS]; /* written by its thread alone */
     uint64_t torn[LL_CLIENT_MAX_THREADS];                /* first and second were seen to differ */
 };
@@ -26,6 +28,7 @@ struct ll_client_desc {
     const char *name, *summary;
     enum ll_kind kind; /* the least that the lock must offer */
     bool needs_try;
+    bool first_relax_ends; /* checker: the first relax of a thread ends it, the run is incomplete */
     void (*body)(struct ll_client *c, uint32_t thread);
     const char *(*verdict)(const struct ll_client *c); /* NULL: right; else what is wrong */
 };

@@ -24,6 +24,12 @@ void ll_params_default(void *base, const struct ll_param *params)
         store(base, p, p->def);
 }
 
+void ll_params_for_check(void *base, const struct ll_param *params)
+{
+    for (const struct ll_param *p = params; p && p->name; p++)
+        store(base, p, p->check != 0 ? p->check : p->def);
+}
+
 static const struct ll_param *find(const struct ll_param *params, const char *name)
 {
     for (const struct ll_param *p = params; p && p->name; p++)

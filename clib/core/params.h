@@ -7,6 +7,9 @@
 /* Writes every parameter's default to base + offset. */
 void ll_params_default(void *base, const struct ll_param *params);
 
+/* ... or its value for the checker: short budgets. */
+void ll_params_for_check(void *base, const struct ll_param *params);
+
 /* Sends each setting to the lock's or the workload's table: NAME is looked up in the lock, then in
  * the workload; in both is an error that asks for lock.NAME or workload.NAME. `lock` and `state` may
  * be NULL: the setting is judged only. 0, -ENOENT (nearest suggested), -EINVAL, -ERANGE. */

@@ -191,3 +191,18 @@ int ll_workload_get(size_t i, struct ll_workload_info *out)
     };
     return 0;
 }
+
+int ll_client_get(size_t i, struct ll_client_info *out)
+{
+    const struct ll_client_desc *d = i < COUNT(clients) ? clients[i][LL_VARIANT_NATIVE] : NULL;
+
+    if (!d)
+        return -ENOENT;
+    *out = (struct ll_client_info){.size = sizeof(*out),
+                                   .version = LL_ABI,
+                                   .id = d->name,
+                                   .summary = d->summary,
+                                   .kind = d->kind,
+                                   .needs_try = d->needs_try};
+    return 0;
+}

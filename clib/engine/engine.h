@@ -64,7 +64,8 @@
  *   eng_count(EV)                          one event of metrics/events.def (nothing in the bare build)
  *   eng_heartbeat()                        "I run": for the heartbeat policy
  *   eng_doorway(op)                        op is the step whose order LL_FIFO promises
- *   eng_mark_entered()                     in clients: this thread has been let in
+ *   eng_mark(where, shared)                in clients: where this thread stands (enum eng_mark)
+ *   eng_mark_freed(base, size)             in clients: nobody may touch this memory any more
  *   eng_sync_point("name")                 place at which a script can hold a thread
  *
  * Every operation carries its site (struct eng_site: file, line, function, expression), which costs
@@ -95,12 +96,6 @@
 #define eng_term_mask_eq_acq(w, m, v) ENG_TERM(w, ENG_MASK_EQ, m, v, true)
 #define eng_term_mask_ne_rlx(w, m, v) ENG_TERM(w, ENG_MASK_NE, m, v, false)
 #define eng_term_mask_ne_acq(w, m, v) ENG_TERM(w, ENG_MASK_NE, m, v, true)
-
-#define ENG_SITE(expression)                                                                       \
-    __extension__({                                                                                \
-        static const struct eng_site site_ = {__FILE__, __func__, expression, __LINE__};           \
-        &site_;                                                                                    \
-    })
 
 #define eng_init(f, v) ((void)((f)->raw = (v)))
 

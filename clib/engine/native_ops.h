@@ -9,6 +9,13 @@
 
 #include "engine/native_thread.h"
 
+#define ENG_SITE(expression)                                                                       \
+    __extension__({                                                                                \
+        static const struct eng_site site_ = {                                                     \
+            .file = __FILE__, .function = __func__, .expr = expression, .line = __LINE__};         \
+        &site_;                                                                                    \
+    })
+
 #ifdef ENG_PROBED
 /* Before each access to a shared word: once every N the hook may time the word's line. */
 #define ENG_PROBE(w, site) eng_native_probe(&(w)->raw, sizeof((w)->raw), site)
@@ -164,5 +171,6 @@ LL_TEMPLATE uint32_t eng_native_backoff(uint32_t n, uint32_t max, const struct e
 #define eng_heartbeat()                                                                            \
     __atomic_store_n(&eng_native_self->heartbeat, eng_native_now(), __ATOMIC_RELAXED)
 #define eng_doorway(op) (op)
-#define eng_mark_entered() ((void)0)
+#define eng_mark(mark, shared) ((void)0)
+#define eng_mark_freed(base, size) ((void)(base), (void)(size))
 #define eng_sync_point(name) ((void)0)

@@ -5,6 +5,18 @@
 
 #include "engine/virtual.h"
 
+/* Sites are counted, and collected by the linker in a table of pointers: what was never executed is
+ * found there. */
+#define ENG_SITE(expression)                                                                       \
+    __extension__({                                                                                \
+        static struct eng_site_use use_;                                                           \
+        static const struct eng_site site_ = {__FILE__, __func__,      expression,                 \
+                                              __LINE__, __BASE_FILE__, &use_};                     \
+        static const struct eng_site *const listed_ __attribute__((section("ll_sites"), used)) =   \
+            &site_;                                                                                \
+        &site_;                                                                                    \
+    })
+
 #define ENG_CAST(w, bits) ((__typeof__((w)->raw))(uintptr_t)(bits))
 #define ENG_VT(kind_, w, value_, expected_, order_, site_)                                         \
     vt_access(&(struct vt_access){.kind = (kind_),                                                 \
@@ -40,33 +52,35 @@
 #define ENG_AWAIT(w, test_, m, v, order)                                                           \
     __extension__({                                                                                \
         uint64_t seen_;                                                                            \
-        vt_await(&ENG_TERM(w, test_, m, v, (order) == __ATOMIC_ACQUIRE), 1, NULL, &seen_,          \
-                 ENG_SITE(#w));                                                                    \
+        vt_engine->await(&ENG_TERM(w, test_, m, v, (order) == __ATOMIC_ACQUIRE), 1, NULL, &seen_,  \
+                         ENG_SITE(#w));                                                            \
         ENG_CAST(w, seen_);                                                                        \
     })
-#define eng_await_any(terms, n, giveup) vt_await(terms, n, giveup, NULL, ENG_SITE("await_any"))
+#define eng_await_any(terms, n, giveup)                                                            \
+    vt_engine->await(terms, n, giveup, NULL, ENG_SITE("await_any"))
 
-#define eng_relax() vt_relax(1, ENG_SITE("relax"))
+#define eng_relax() vt_engine->relax(1, ENG_SITE("relax"))
 #define eng_backoff(n, max) vt_backoff(n, max, ENG_SITE("backoff"))
-#define eng_yield() vt_yield(ENG_SITE("yield"))
-#define eng_park(deadline_ns) vt_park(deadline_ns, ENG_SITE("park"))
-#define eng_unpark(t) vt_unpark(t, ENG_SITE("unpark"))
-#define eng_self() vt_self()
-#define eng_on_cpu(t) vt_on_cpu(t)
-#define eng_need_resched() vt_need_resched()
-#define eng_cancelled() vt_cancelled()
-#define eng_preempt_disable() vt_preempt(1)
-#define eng_preempt_enable() vt_preempt(-1)
-#define eng_irq_point() vt_irq_point()
-#define eng_irq_disable() vt_irq(1)
-#define eng_irq_enable() vt_irq(-1)
-#define eng_now() vt_now()
-#define eng_cpu() vt_cpu()
+#define eng_yield() vt_engine->yield(ENG_SITE("yield"))
+#define eng_park(deadline_ns) vt_engine->park(deadline_ns, ENG_SITE("park"))
+#define eng_unpark(t) vt_engine->unpark(t, ENG_SITE("unpark"))
+#define eng_self() vt_engine->self()
+#define eng_on_cpu(t) vt_engine->on_cpu(t, ENG_SITE("on_cpu"))
+#define eng_need_resched() vt_engine->need_resched(ENG_SITE("need_resched"))
+#define eng_cancelled() vt_engine->cancelled(ENG_SITE("cancelled"))
+#define eng_preempt_disable() ((void)0) /* fibers are not preempted between two operations */
+#define eng_preempt_enable() ((void)0)
+#define eng_irq_point() ((void)0) /* no source of interrupts yet */
+#define eng_irq_disable() ((void)0)
+#define eng_irq_enable() ((void)0)
+#define eng_now() vt_engine->now()
+#define eng_cpu() vt_engine->cpu()
 #define eng_node() 0u
-#define eng_random() vt_random()
-#define eng_delay(ns) vt_delay(ns)
+#define eng_random() vt_engine->random()
+#define eng_delay(ns) vt_engine->delay(ns, ENG_SITE("delay"))
 #define eng_heartbeat() ((void)0) /* a virtual scheduler knows who runs */
-#define eng_count(ev) vt_count(ev)
-#define eng_doorway(op) (vt_doorway(), (op))
-#define eng_mark_entered() vt_entered()
-#define eng_sync_point(name) vt_sync_point(name)
+#define eng_count(ev) vt_engine->count(ev)
+#define eng_doorway(op) (vt_engine->doorway(), (op))
+#define eng_mark(mark_, shared_) vt_engine->mark(mark_, shared_, ENG_SITE(#mark_))
+#define eng_mark_freed(base, size) vt_engine->freed(base, size)
+#define eng_sync_point(name) ((void)0) /* scripts are for threads; here every order is explored */

@@ -7,10 +7,21 @@
 
 struct eng_thread;
 
+struct eng_site_use { /* virtual build */
+    uint64_t executed, blocked;
+    bool waits;
+};
+
 struct eng_site {
     const char *file, *function, *expr;
     unsigned line;
+    /* virtual build: the file that was compiled, and the counts */
+    const char *base;
+    struct eng_site_use *use;
 };
+
+/* Where a client stands, as it tells: around its calls of acquire and release. */
+enum eng_mark { ENG_OUTSIDE, ENG_ACQUIRING, ENG_ENTERED, ENG_LEAVING };
 
 /* clang-format off */
 typedef struct { uint8_t raw; } __attribute__((may_alias)) eng_u8;

@@ -2,7 +2,7 @@
 /* virtual_worker.c - the calls of which workloads are made, on fibers. */
 #include "run/virtual_worker.h"
 
-#include "engine/virtual.h"
+#include "engine/check/explore.h"
 
 struct wl_thread {
     struct vt_workload *w;
@@ -53,7 +53,7 @@ void wl_overlap(struct wl_thread *t)
     t->w->overlap++;
 }
 
-static void body(unsigned fiber, void *arg)
+static void body(uint32_t fiber, void *arg)
 {
     struct vt_workload *w = arg;
     struct wl_thread t = {.w = w, .index = fiber, .left = w->turns};
@@ -61,10 +61,21 @@ static void body(unsigned fiber, void *arg)
     w->workload->run(&t, w->state, w->data);
 }
 
-int vt_workload_run(struct vt_workload *w, struct vt_report *report)
+int vt_workload_run(struct vt_workload *w, struct ck_report *report)
 {
-    struct vt_options options = {
-        .fibers = w->fibers, .body = body, .arg = w, .policy = VT_SEEDED, .seed = w->seed};
+    struct ck_program program = {.threads = w->fibers,
+                                 .body = body,
+                                 .arg = w,
+                                 .memory = w->memory,
+                                 .memory_size = w->memory_size,
+                                 .n_objects = 1};
+    struct ck_options options = {.strategy = CK_RANDOM,
+                                 .memory = LL_MEMORY_SC,
+                                 .giveups = 1,
+                                 .seed = w->seed,
+                                 .executions = 1};
 
-    return vt_run(&options, report);
+    program.object[0] =
+        (struct ck_object){.base = w->memory, .size = w->memory_size, .name = "memory"};
+    return ck_explore(&program, &options, report);
 }

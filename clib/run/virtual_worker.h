@@ -12,9 +12,11 @@ struct vt_workload {                 /* the caller zeroes it and fills the first
     void **instance; /* [locks] */
     void **node;     /* [fibers * locks] */
     void *state, *data;
+    void *memory; /* one piece that holds all of the above but the pointers */
+    uint32_t memory_size;
     uint64_t acquisitions, overlap; /* out */
 };
 
-struct vt_report;
-/* As vt_run. */
-int vt_workload_run(struct vt_workload *w, struct vt_report *report);
+struct ck_report;
+/* One execution, by a random schedule under SC. As ck_explore. */
+int vt_workload_run(struct vt_workload *w, struct ck_report *report);

@@ -1,97 +1,111 @@
 /* SPDX-License-Identifier: MIT */
-/* judge.c - runs one lock of the virtual build under its client and says what was wrong with it.
+/* judge.c - explores one lock of the virtual build under its client and says what is wrong with it.
  *
- *   judge LOCK CLIENT THREADS TURNS SEEDS KIND
+ *   judge LOCK CLIENT THREADS TURNS EXECUTIONS KIND [SETTING]
  *
- * One line per kind of fault: the kind, the first seed that shows it, what was seen; nothing if no
- * fault was found. Ends when a fault of KIND has been seen. Odd seeds also tell fibers need_resched,
- * so that waiters give up. Exit 2: usage.
+ * One line per kind of fault: the kind, the execution that shows it first, the milliseconds until
+ * then, what was seen; nothing if no fault was found. Ends when a fault of KIND has been seen. Half of
+ * the executions at most are spent on a preemption bound of 1, the rest depth first with reduction, under
+ * TSO. Exit 2: usage.
  */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
-#include "client_setup.h"
+#include "check/program.h"
 #include "core/registry.h"
-#include "engine/virtual.h"
 
-#define MAX_OPERATIONS 20000u /* far more than any execution that makes progress */
+#define KINDS 16u
 
-enum kind { EXCLUSION, DEADLOCK, FIFO, KINDS };
-static const char *const kind_name[KINDS] = {"exclusion", "deadlock", "fifo"};
-static uint64_t seen[KINDS], blocked, gave_up;
+static const char *wanted;
+static const char *seen[KINDS];
+static uint64_t executions;
+static double began;
 
-struct job {
-    struct ll_client *client;
-    const struct ll_client_desc *desc;
-};
-
-static void body(unsigned fiber, void *arg)
+static double now_ms(void)
 {
-    struct job *job = arg;
+    struct timespec t;
 
-    job->desc->body(job->client, fiber);
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
 }
 
 static bool was_seen(const char *kind)
 {
-    for (int k = 0; k < KINDS; k++)
-        if (seen[k] && !strcmp(kind, kind_name[k]))
+    for (unsigned i = 0; i < KINDS && seen[i]; i++)
+        if (!strcmp(seen[i], kind))
             return true;
     return false;
 }
 
-static void fault(enum kind kind, uint64_t seed, const char *text)
+static bool on_fault(void *arg)
 {
-    if (!seen[kind]++)
-        printf("%s\t%llu\t%s\n", kind_name[kind], (unsigned long long)seed, text);
+    struct ck_last last;
+    unsigned free_row = 0;
+
+    LL_UNUSED(arg);
+    ck_last(&last);
+    while (seen[free_row])
+        free_row++;
+    for (uint32_t i = 0; i < last.n_faults; i++)
+        if (!was_seen(last.fault[i].kind)) {
+            seen[free_row++] = last.fault[i].kind;
+            printf("%s\t%llu\t%.2f\t%s\n", last.fault[i].kind, (unsigned long long)executions,
+                   now_ms() - began, last.fault[i].text);
+        }
+    return was_seen(wanted);
 }
 
-static void execute(const struct ll_lock_desc *lock, const struct ll_client_desc *desc,
-                    uint32_t threads, uint32_t turns, uint64_t seed)
+static void explore(const struct ll_program *program, struct ck_options *options)
 {
-    struct job job = {client_new(lock, threads, turns), desc};
-    struct vt_options options = {
-        .fibers = threads,
-        .body = body,
-        .arg = &job,
-        .policy = VT_SEEDED,
-        .seed = seed,
-        .max_operations = MAX_OPERATIONS,
-        .resched_one_in = seed & 1 ? 8 : 0,
-    };
-    struct vt_report report;
-    const char *wrong;
+    struct ck_report report;
 
-    if (vt_run(&options, &report))
-        abort();
-    wrong = desc->verdict(job.client);
-    /* who is stuck has an unfinished total, which is no sign of two inside */
-    if (report.complete && wrong)
-        fault(EXCLUSION, seed, wrong);
-    if (report.deadlock || report.cut)
-        fault(DEADLOCK, seed, report.text);
-    if ((lock->claims & LL_FIFO) && report.fifo_inversions)
-        fault(FIFO, seed, "not in the order of the doorways");
-    blocked += report.awaits_blocked + report.relaxes;
-    gave_up += report.gave_up;
-    client_free(job.client);
+    if (was_seen(wanted))
+        return;
+    LL_ASSERT(ck_explore(&program->ck, options, &report) == 0);
+    executions += report.executions + report.blocked;
+    fprintf(stderr, "%llu executions, %llu blocked, %llu waits%s\n",
+            (unsigned long long)report.executions, (unsigned long long)report.blocked,
+            (unsigned long long)report.waits, report.wholly ? ", wholly" : "");
 }
 
 int main(int argc, char **argv)
 {
-    const struct ll_lock_desc *lock = argc == 7 ? ll_lock_find(argv[1], LL_VARIANT_VIRTUAL) : NULL;
-    const struct ll_client_desc *client =
-        argc == 7 ? ll_client_find(argv[2], LL_VARIANT_VIRTUAL) : NULL;
-    uint32_t threads, turns;
+    struct ll_program_spec spec = {0};
+    struct ck_options options = {
+        .memory = LL_MEMORY_TSO, .giveups = 1, .races = true, .seed = 1, .on_fault = on_fault};
+    struct ll_setting setting = {0};
+    struct ll_program program;
+    struct ll_error error = {.text = "LOCK CLIENT THREADS TURNS EXECUTIONS KIND [SETTING]"};
 
-    if (!lock || !client || !client_applies(client, lock)) {
-        fprintf(stderr, "usage: judge LOCK CLIENT THREADS TURNS SEEDS KIND\n");
+    if (argc == 8) {
+        setting.name = strtok(argv[7], "=");
+        setting.value = strtok(NULL, "");
+        spec.settings = &setting;
+        spec.n_settings = 1;
+    }
+    if (argc == 7 || argc == 8) {
+        spec.lock = ll_lock_find(argv[1], LL_VARIANT_VIRTUAL);
+        spec.client = ll_client_find(argv[2], LL_VARIANT_VIRTUAL);
+        spec.threads = (uint32_t)atoi(argv[3]);
+        spec.turns = (uint32_t)atoi(argv[4]);
+        spec.writers = spec.threads > 2 ? 2 : 1;
+        options.executions = strtoull(argv[5], NULL, 10) / 2;
+        wanted = argv[6];
+    }
+    if (!spec.lock || !spec.client || !ll_client_applies(spec.client, spec.lock) ||
+        ll_program_init(&program, &spec, &error)) {
+        fprintf(stderr, "judge: %s\n", error.text);
         return 2;
     }
-    threads = (uint32_t)atoi(argv[3]);
-    turns = (uint32_t)atoi(argv[4]);
-    for (uint64_t seed = 1; seed <= strtoull(argv[5], NULL, 10) && !was_seen(argv[6]); seed++)
-        execute(lock, client, threads, turns, seed);
-    fprintf(stderr, "%llu waits blocked, %llu given up\n", (unsigned long long)blocked,
-            (unsigned long long)gave_up);
+    options.first_relax_ends = spec.client->first_relax_ends;
+    began = now_ms();
+    options.strategy = CK_BOUNDED;
+    options.bound = 1;
+    explore(&program, &options);
+    options.strategy = CK_DFS;
+    explore(&program, &options);
+    ll_program_fini(&program);
     return 0;
 }

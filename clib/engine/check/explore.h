@@ -14,13 +14,13 @@
  */
 #pragma once
 
-#include "core/lock.h"
+#include "include/locklab.h"
 #include "engine/virtual.h"
 
 #define CK_THREADS LL_CHECK_MAX_THREADS
 #define CK_OBJECTS 40u
 
-struct ck_object { /* memory that the threads share; put back before each execution */
+struct ck_object { /* a part of the program's memory */
     void *base;
     uint32_t size;
     const char *name;
@@ -34,13 +34,16 @@ struct ck_program {
     /* after each complete execution; NULL: all is well, else what is wrong. It may look at memory. */
     const char *(*verdict)(void *arg);
     void *arg;
+    /* what the threads share, in one piece; put back before each execution */
+    void *memory;
+    uint32_t memory_size;
     struct ck_object object[CK_OBJECTS];
     uint32_t n_objects;
     uint32_t claims;  /* enum ll_claim */
     uint32_t writers; /* roles: threads below this write; 0: no roles */
 };
 
-enum ck_strategy { CK_DFS, CK_BOUNDED, CK_PCT, CK_RANDOM };
+enum ck_strategy { CK_DFS, CK_BOUNDED, CK_PCT, CK_RANDOM, CK_GIVEN };
 
 struct ck_options {
     enum ck_strategy strategy;
@@ -53,6 +56,8 @@ struct ck_options {
         first_relax_ends; /* the first relax of a thread ends it, the execution counts as blocked */
     uint64_t executions;  /* at most, blocked ones included; 0: no bound */
     uint64_t seed;
+    const uint8_t *given; /* CK_GIVEN: one execution, these choices as far as they go */
+    uint32_t n_given;
     double until;         /* CLOCK_MONOTONIC seconds; 0: no bound */
     const uint32_t *stop; /* set by another thread: end soon; may be NULL */
     uint64_t *progress;   /* where to publish the number of executions; may be NULL */
@@ -69,8 +74,26 @@ struct ck_report {
     bool stopped;    /* by on_fault */
     uint32_t cut_giveups, cut_operations; /* executions in which the bound mattered */
     uint32_t max_steps;                   /* longest execution */
+    uint64_t memory_bytes;                /* what the explorer holds */
 };
 
 /* One program at a time in a process. 0, -ENOMEM, -EINVAL. */
 int ck_explore(const struct ck_program *program, const struct ck_options *options,
                struct ck_report *report);
+
+/* The execution that has just ended, for on_fault. */
+#define CK_FAULTS 4u
+
+struct ck_fault {
+    const char *kind;
+    uint32_t victim; /* thread */
+    char text[512];
+};
+
+struct ck_last {
+    const uint8_t *choice;
+    uint32_t n, n_faults;
+    struct ck_fault fault[CK_FAULTS];
+};
+
+void ck_last(struct ck_last *out);

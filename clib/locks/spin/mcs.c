@@ -10,7 +10,6 @@
  * Origin   J. M. Mellor-Crummey, M. L. Scott, Algorithms for scalable synchronization on
  *          shared-memory multiprocessors, ACM TOCS 9(1), 1991, doi:10.1145/103727.103729.
  * Differs  The flag's sense is turned round (1 lets the waiter in), so that a zeroed node is ready.
- *          release looks at `tail` before its compare-exchange.
  */
 #include "core/lock.h"
 
@@ -59,8 +58,7 @@ static void release(void *lock, void *node)
     struct mcs_node *n = node, *next = eng_load_acq(&n->next);
 
     if (!next) {
-        /* looks first: a CAS that is bound to fail would take the line from the successor */
-        if (LL_LIKELY(eng_load_rlx(&l->tail) == n && eng_cas_rel(&l->tail, n, NULL)))
+        if (LL_LIKELY(eng_cas_rel(&l->tail, n, NULL)))
             return; /* pairs with the next exchange */
         /* a successor has swapped itself in and is about to link itself */
         eng_count(LL_EV_link_wait);

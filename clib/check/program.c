@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* program.c - lays lock, nodes and client out in one piece of memory. */
+#include "check/program.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/params.h"
+
+static const struct ll_field client_fields[] = {
+    LL_FIELD(struct ll_client, first),
+    LL_FIELD(struct ll_client, second),
+    LL_FIELD(struct ll_client, baton),
+    LL_FIELD_END,
+};
+
+bool ll_client_applies(const struct ll_client_desc *client, const struct ll_lock_desc *lock)
+{
+    return lock->kind >= client->kind && (!client->needs_try || lock->ops.try_acquire);
+}
+
+static void body(uint32_t thread, void *arg)
+{
+    struct ll_program *p = arg;
+
+    p->desc->body(p->client, thread);
+}
+
+static const char *verdict(void *arg)
+{
+    struct ll_program *p = arg;
+
+    return p->desc->verdict(p->client);
+}
+
+static uint32_t rounded(size_t size)
+{
+    return (uint32_t)((size + LL_PAIR - 1) / LL_PAIR * LL_PAIR);
+}
+
+/* An object of `size` bytes at the end of what is laid out so far. */
+static void *place(struct ll_program *p, uint32_t *at, size_t size, const char *name,
+                   const struct ll_field *fields)
+{
+    struct ck_object *o = &p->ck.object[p->ck.n_objects];
+    char *kept = p->name[p->ck.n_objects];
+
+    LL_ASSERT(p->ck.n_objects < CK_OBJECTS);
+    p->ck.n_objects++;
+    snprintf(kept, sizeof(p->name[0]), "%s", name);
+    *o = (struct ck_object){.base = (char *)p->ck.memory + *at,
+                            .size = (uint32_t)size,
+                            .name = kept,
+                            .fields = fields,
+                            .judged = fields != NULL};
+    *at += rounded(size);
+    return o->base;
+}
+
+static int init_lock(void *instance, const struct ll_program_spec *spec, struct ll_error *err)
+{
+    const struct ll_lock_desc *lock = spec->lock;
+    int ret;
+
+    ll_params_for_check(instance, lock->params);
+    ret =
+        ll_params_apply(spec->settings, spec->n_settings, lock->params, instance, NULL, NULL, err);
+    if (!ret && lock->init && (ret = lock->init(instance, NULL)))
+        ll_fail(err, ret, "lock", "%s/%s cannot be set up", lock->family, lock->name);
+    return ret;
+}
+
+/* Places everything, in the order in which traces are easiest to read by address. */
+static void lay_out(struct ll_program *p, const struct ll_program_spec *spec)
+{
+    const struct ll_lock_desc *lock = spec->lock;
+    uint32_t at = 0;
+    char name[24];
+
+    p->client = place(p, &at, sizeof(struct ll_client), "client", client_fields);
+    p->client->lock = lock;
+    p->client->threads = spec->threads;
+    p->client->turns = spec->turns;
+    p->client->writers = spec->writers;
+    p->client->instance = place(p, &at, lock->lock_size, "lock", lock->lock_fields);
+    for (uint32_t i = 0; i < spec->threads && lock->node_size; i++) {
+        snprintf(name, sizeof(name), "node of T%u", i);
+        p->client->node[i] = place(p, &at, lock->node_size, name, lock->node_fields);
+    }
+    if (spec->extra)
+        p->extra = place(p, &at, spec->extra, "data", NULL);
+}
+
+int ll_program_init(struct ll_program *p, const struct ll_program_spec *spec, struct ll_error *err)
+{
+    const struct ll_lock_desc *lock = spec->lock;
+    int ret;
+
+    LL_ASSERT(spec->threads >= 1 && spec->threads <= CK_THREADS);
+    memset(p, 0, sizeof(*p));
+    p->desc = spec->client;
+    p->ck.memory_size = rounded(sizeof(struct ll_client)) + rounded(lock->lock_size) +
+                        spec->threads * rounded(lock->node_size) + rounded(spec->extra);
+    p->ck.memory = ll_zeroed(p->ck.memory_size);
+    if (!p->ck.memory)
+        return ll_fail(err, -ENOMEM, "", "no memory for a lock under the checker");
+    lay_out(p, spec);
+    if ((ret = init_lock(p->client->instance, spec, err))) {
+        p->client->lock = NULL;
+        ll_program_fini(p);
+        return ret;
+    }
+    for (uint32_t i = 0; i < spec->threads && lock->node_init; i++)
+        lock->node_init(p->client->instance, p->client->node[i]);
+    p->ck.threads = spec->threads;
+    p->ck.body = body;
+    p->ck.verdict = spec->client->verdict ? verdict : NULL;
+    p->ck.arg = p;
+    p->ck.claims = lock->claims;
+    p->ck.writers = lock->kind == LL_KIND_SHARED ? spec->writers : 0;
+    return 0;
+}
+
+void ll_program_fini(struct ll_program *p)
+{
+    if (p->client && p->client->lock && p->client->lock->fini)
+        p->client->lock->fini(p->client->instance);
+    free(p->ck.memory);
+    memset(p, 0, sizeof(*p));
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* strategy.h - the ways of choosing. Internal to engine/check/.
+ *
+ * Each is a policy of the machine and a `next` that turns to the next execution; false: none is left.
+ */
+#pragma once
+
+#include "engine/check/machine.h"
+
+extern const struct ck_policy ck_dpor, ck_bounded, ck_random, ck_pct, ck_given;
+
+int ck_dpor_init(void);
+void ck_dpor_restart(void);
+bool ck_dpor_next(void);
+uint64_t ck_dpor_memory(void);
+void ck_dpor_fini(void);
+
+int ck_bounded_init(uint32_t bound);
+void ck_bounded_restart(void);
+bool ck_bounded_next(void);
+uint64_t ck_bounded_memory(void);
+void ck_bounded_fini(void);
+
+void ck_random_init(uint64_t seed);
+/* `changes`: how often priorities change in an execution */
+void ck_pct_init(uint64_t seed, uint32_t changes);
+
+/* Follows choices that are known; one that cannot be made, or the end of the list, is left to the
+ * default (ck_default_choice). */
+void ck_given_init(const uint8_t *choice, uint32_t n);
+
+/* What needs no deviation in a schedule: the thread that ran goes on; else the lowest that can. */
+int ck_default_choice(uint64_t enabled);

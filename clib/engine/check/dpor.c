@@ -28,8 +28,6 @@
 
 #include "engine/check/memory.h"
 
-#define EVENTS (CK_MAX_STEPS + CK_FAIR_STEPS)
-
 struct event { /* and the state before it */
     ck_clock clock;
     uint64_t enabled, backtrack, sleep, done;
@@ -128,6 +126,17 @@ static int32_t write_before(const struct event *w, uint16_t cell)
     return -1;
 }
 
+/* In some order of these events the thread comes to its wait too early, and waits. */
+static void could_have_waited(struct eng_thread *t)
+{
+    if (t->waited)
+        return;
+    t->waited = true;
+    ck.report->waits++;
+    if (t->op.site)
+        t->op.site->use->blocked++;
+}
+
 /* The wait `choice` with these cells, of a thread whose last event has clock `previous`. */
 static void wait_races(int choice, const struct ck_foot *foot, const ck_clock *previous)
 {
@@ -140,6 +149,7 @@ static void wait_races(int choice, const struct ck_foot *foot, const ck_clock *p
             struct event *e = &d.event[w];
             if (e->actor == own || before(e, previous))
                 break;
+            could_have_waited(&ck.thread[ck_thread_of(choice)]);
             if (!d.single) {
                 e->backtrack |= e->enabled;
             } else if (held_before(e, cell)) {
@@ -375,7 +385,7 @@ const struct ck_policy ck_dpor = {
 int ck_dpor_init(void)
 {
     if (!d.event)
-        d.event = aligned_alloc(64, (EVENTS * sizeof(*d.event) + 63) / 64 * 64);
+        d.event = aligned_alloc(64, (CK_ALL_STEPS * sizeof(*d.event) + 63) / 64 * 64);
     if (!d.event)
         return -ENOMEM;
     ck_dpor_restart();
@@ -407,7 +417,7 @@ bool ck_dpor_next(void)
 
 uint64_t ck_dpor_memory(void)
 {
-    return EVENTS * sizeof(*d.event);
+    return CK_ALL_STEPS * sizeof(*d.event);
 }
 
 void ck_dpor_fini(void)

@@ -35,7 +35,7 @@ static int init(const struct ck_options *o, struct ck_report *report)
     case CK_BOUNDED: report->memory_bytes += ck_bounded_memory(); return ck_bounded_init(o->bound);
     case CK_PCT: ck_pct_init(o->seed, PCT_CHANGES); break;
     case CK_RANDOM: ck_random_init(o->seed); break;
-    case CK_GIVEN: ck_given_init(o->given, o->n_given); break;
+    case CK_GIVEN: ck_given_init(o->given, o->n_given, o->sparse); break;
     }
     return 0;
 }

@@ -19,6 +19,10 @@
 
 #define CK_THREADS LL_CHECK_MAX_THREADS
 #define CK_OBJECTS 40u
+#define CK_MAX_STEPS 3000u  /* an execution longer than this is cut, or a livelock */
+#define CK_FAIR_STEPS 2000u /* ... after that many more, all threads in turn, without progress */
+#define CK_ALL_STEPS (CK_MAX_STEPS + CK_FAIR_STEPS)
+#define CK_USUAL 0xffu /* in a schedule: who ran goes on, or else the lowest that can */
 
 struct ck_object { /* a part of the program's memory */
     void *base;
@@ -43,6 +47,38 @@ struct ck_program {
     uint32_t writers; /* roles: threads below this write; 0: no roles */
 };
 
+enum ck_op_kind {             /* of a pending operation */
+                  CK_NOTHING, /* the thread has ended */
+                  CK_ACCESS,
+                  CK_AWAIT,
+                  CK_RELAX,
+                  CK_PARK,
+                  CK_UNPARK,
+                  CK_FENCE,
+                  CK_QUERY, /* need_resched, on_cpu, cancelled: may be answered either way */
+                  CK_ENTER,
+                  CK_LEAVE,
+                  CK_DELAY, /* nothing, but others can come first */
+};
+
+struct ck_happening { /* for a trace */
+    int choice;
+    enum ck_op_kind kind;
+    enum vt_kind access;
+    const struct eng_site *site;
+    const void *addr; /* NULL: none */
+    uint32_t width;
+    uint64_t old_value, new_value;
+    bool wrote;    /* memory */
+    bool buffered; /* a store that went into the buffer */
+    bool own;      /* read from there */
+    bool plain;
+    int reason; /* for which a wait was given up, or 0 */
+    enum eng_mark mark;
+    const struct eng_thread *target; /* unpark */
+    bool blocked;                    /* it had waited */
+};
+
 enum ck_strategy { CK_DFS, CK_BOUNDED, CK_PCT, CK_RANDOM, CK_GIVEN };
 
 struct ck_options {
@@ -58,9 +94,14 @@ struct ck_options {
     uint64_t seed;
     const uint8_t *given; /* CK_GIVEN: one execution, these choices as far as they go */
     uint32_t n_given;
+    uint8_t *
+        sparse; /* [CK_ALL_STEPS], or NULL: the choices made, CK_USUAL where they need no mention */
     double until;         /* CLOCK_MONOTONIC seconds; 0: no bound */
     const uint32_t *stop; /* set by another thread: end soon; may be NULL */
     uint64_t *progress;   /* where to publish the number of executions; may be NULL */
+    /* told of every operation as it happens; NULL: nobody wants to know */
+    void (*trace)(void *arg, const struct ck_happening *h);
+    void *trace_arg;
     /* called when an execution shows a fault: its schedule is in ck_last(); true: stop */
     bool (*on_fault)(void *arg);
     void *on_fault_arg;
@@ -86,7 +127,8 @@ int ck_explore(const struct ck_program *program, const struct ck_options *option
 
 struct ck_fault {
     const char *kind;
-    uint32_t victim; /* thread */
+    uint32_t victim;  /* thread */
+    const void *addr; /* of a race; else NULL */
     char text[512];
 };
 

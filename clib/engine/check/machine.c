@@ -12,10 +12,8 @@
 #include "engine/check/memory.h"
 
 #define STACK_BYTES (64u * 1024u)
-#define ALL_STEPS (CK_MAX_STEPS + CK_FAIR_STEPS)
 
 struct ck_machine ck;
-void (*ck_trace_hook)(const struct ck_happening *h);
 
 /* ---- who goes on ---- */
 
@@ -50,7 +48,7 @@ static int fair_choice(uint64_t mask)
 
 static LL_SLOW int too_long(uint64_t mask)
 {
-    if (ck.steps < ALL_STEPS) {
+    if (ck.steps < CK_ALL_STEPS) {
         ck.fair = true;
         return fair_choice(mask);
     }
@@ -93,8 +91,11 @@ static int next_choice(void)
         if (LL_UNLIKELY(c < 0))
             ck.end = CK_REDUNDANT;
     }
-    if (c >= 0)
+    if (c >= 0) {
+        ck.preempts =
+            mask & CK_BIT(CK_GO(ck.running)) && (ck_is_flush(c) || ck_thread_of(c) != ck.running);
         ck.choice[ck.steps++] = (uint8_t)c;
+    }
     return c;
 }
 
@@ -165,22 +166,31 @@ static void thread_main(void *arg)
 
 /* ---- one execution ---- */
 
-void ck_fault(const char *kind, uint32_t victim, const char *format, ...)
+struct ck_fault *ck_fault(const char *kind, uint32_t victim, const char *format, ...)
 {
     struct ck_fault *f = &ck.fault[ck.n_faults];
     va_list list;
 
     for (uint32_t i = 0; i < ck.n_faults; i++)
         if (!strcmp(ck.fault[i].kind, kind) && ck.fault[i].victim == victim)
-            return;
+            return NULL;
     if (ck.n_faults == CK_FAULTS)
-        return;
+        return NULL;
     ck.n_faults++;
     f->kind = kind;
     f->victim = victim;
+    f->addr = NULL;
     va_start(list, format);
     vsnprintf(f->text, sizeof(f->text), format, list);
     va_end(list);
+    return f;
+}
+
+const char *ck_short(const char *file)
+{
+    const char *found = strstr(file, "clib/");
+
+    return found ? found + 5 : file;
 }
 
 static size_t say(char *text, size_t at, size_t size, const char *format, ...)
@@ -222,12 +232,12 @@ static LL_SLOW void judge_stuck(void)
                                                    : "waits at";
         const struct eng_site *s = t->ended ? t->last : t->op.site;
         if (t != victim && s)
-            at = say(text, at, sizeof(text), "%sT%u %s %s:%u", at ? ", " : "", i, what, s->file,
-                     s->line);
+            at = say(text, at, sizeof(text), "%sT%u %s %s:%u", at ? ", " : "", i, what,
+                     ck_short(s->file), s->line);
     }
     ck_fault(kind, victim->index, "T%u %s at %s:%u (%s) and nobody will %s: %s", victim->index,
              victim->op.kind == CK_PARK ? "sleeps" : "waits",
-             victim->op.site ? victim->op.site->file : "?",
+             victim->op.site ? ck_short(victim->op.site->file) : "?",
              victim->op.site ? victim->op.site->line : 0,
              victim->op.site ? victim->op.site->expr : "?",
              victim->op.kind == CK_PARK ? "wake it" : "let it go on", text);
@@ -308,7 +318,6 @@ int ck_machine_init(const struct ck_program *program, const struct ck_options *o
     ck.program = program;
     ck.options = options;
     ck.report = report;
-    ck.trace = ck_trace_hook;
     ck.tso = options->memory == LL_MEMORY_TSO;
     ck.judge = options->races;
     ck.memory = program->memory;
@@ -317,7 +326,7 @@ int ck_machine_init(const struct ck_program *program, const struct ck_options *o
     ck.pristine = malloc(ck.memory_size);
     ck.cell_of = calloc(ck.memory_size, sizeof(*ck.cell_of));
     ck.cell = calloc(CK_CELLS, sizeof(*ck.cell));
-    ck.choice = malloc(ALL_STEPS);
+    ck.choice = malloc(CK_ALL_STEPS);
     if (!ck.pristine || !ck.cell_of || !ck.cell || !ck.choice || make_threads()) {
         ck_machine_fini();
         return -ENOMEM;
@@ -333,7 +342,7 @@ int ck_machine_init(const struct ck_program *program, const struct ck_options *o
 uint64_t ck_machine_memory(void)
 {
     return sizeof(ck) + ck.memory_size * (1 + sizeof(*ck.cell_of)) + CK_CELLS * sizeof(*ck.cell) +
-           ALL_STEPS + (uint64_t)ck.program->threads * STACK_BYTES;
+           CK_ALL_STEPS + (uint64_t)ck.program->threads * STACK_BYTES;
 }
 
 void ck_machine_fini(void)

@@ -21,9 +21,7 @@
 
 #define CK_ACTORS (2 * CK_THREADS)
 #define CK_CELLS 4096u
-#define CK_BUFFER 32u       /* stores that a thread can have on their way to memory */
-#define CK_MAX_STEPS 3000u  /* an execution longer than this is cut, or a livelock */
-#define CK_FAIR_STEPS 2000u /* after that many more in turn without progress */
+#define CK_BUFFER 32u /* stores that a thread can have on their way to memory */
 #define CK_FOOT_CELLS 32u
 #define CK_READ_SET 16u
 
@@ -51,20 +49,6 @@ static inline void ck_clock_join(ck_clock *a, const ck_clock *b)
 
     *a = (*a & m) | (*b & ~m);
 }
-
-enum ck_op_kind {             /* of a pending operation */
-                  CK_NOTHING, /* the thread has ended */
-                  CK_ACCESS,
-                  CK_AWAIT,
-                  CK_RELAX,
-                  CK_PARK,
-                  CK_UNPARK,
-                  CK_FENCE,
-                  CK_QUERY, /* need_resched, on_cpu, cancelled: may be answered either way */
-                  CK_ENTER,
-                  CK_LEAVE,
-    CK_DELAY, /* nothing, but others can come first */
-};
 
 struct ck_op {
     enum ck_op_kind kind;
@@ -153,24 +137,6 @@ struct ck_foot { /* what an operation touches */
     uint16_t cell[CK_FOOT_CELLS];
 };
 
-struct ck_happening { /* for a trace */
-    int choice;
-    enum ck_op_kind kind;
-    enum vt_kind access;
-    const struct eng_site *site;
-    const void *addr; /* NULL: none */
-    uint32_t width;
-    uint64_t old_value, new_value;
-    bool wrote;    /* memory */
-    bool buffered; /* a store that went into the buffer */
-    bool own;      /* read from there */
-    bool plain;
-    int reason; /* for which a wait was given up, or 0 */
-    enum eng_mark mark;
-    const struct eng_thread *target; /* unpark */
-    bool blocked;                    /* it had waited */
-};
-
 enum ck_end { CK_COMPLETE, CK_STUCK, CK_REDUNDANT, CK_CUT, CK_ABORTED, CK_QUIT, CK_RESPLIT };
 
 /* What a strategy says. */
@@ -216,12 +182,9 @@ struct ck_machine {
     uint32_t n_cells;
     struct ck_range freed[CK_THREADS];
     uint32_t n_freed;
-    /* told of every operation as it happens; NULL while exploring */
-    void (*trace)(const struct ck_happening *h);
 };
 
 extern struct ck_machine ck;
-extern void (*ck_trace_hook)(const struct ck_happening *h);
 
 int ck_machine_init(const struct ck_program *program, const struct ck_options *options,
                     struct ck_report *report);
@@ -248,9 +211,16 @@ void ck_abort(struct eng_thread *self) __attribute__((noreturn));
 /* t's oldest buffered store reaches memory. */
 void ck_flush(struct eng_thread *t);
 
-void ck_fault(const char *kind, uint32_t victim, const char *format, ...)
+struct ck_fault *ck_fault(const char *kind, uint32_t victim, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* "locks/spin/mcs.c" of a path that ends so. */
+const char *ck_short(const char *file);
+
+static inline bool ck_traced(void)
+{
+    return ck.options->trace != NULL;
+}
 static inline uint32_t ck_thread_of(int choice)
 {
     return (uint32_t)choice % CK_THREADS;

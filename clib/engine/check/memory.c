@@ -143,12 +143,12 @@ bool ck_allowed(const struct vt_access *a)
     if (LL_UNLIKELY(offset == CK_NO_OFFSET || offset + a->width > ck.memory_size)) {
         ck_fault("freed-memory", me,
                  "T%u uses memory that is no lock's or node's, through %s at %s:%u", me,
-                 a->site->expr, a->site->file, a->site->line);
+                 a->site->expr, ck_short(a->site->file), a->site->line);
         return false;
     }
     if (LL_UNLIKELY(ck.n_freed && in_freed(offset, offset + a->width))) {
-        ck_fault("freed-memory", me, "T%u uses memory that has been freed, %s at %s:%u", me,
-                 a->site->expr, a->site->file, a->site->line);
+        ck_fault("life-time", me, "T%u uses memory that has been freed, %s at %s:%u", me,
+                 a->site->expr, ck_short(a->site->file), a->site->line);
         return false;
     }
     if (LL_LIKELY(ck.cell_of[offset] && !ck.cell[ck.cell_of[offset]].uncovered))
@@ -157,7 +157,7 @@ bool ck_allowed(const struct vt_access *a)
         if (ck.cell[cell[i]].uncovered) {
             ck_fault("overflow", me,
                      "T%u uses a byte that no field of the descriptor covers, %s at %s:%u", me,
-                     a->site->expr, a->site->file, a->site->line);
+                     a->site->expr, ck_short(a->site->file), a->site->line);
             return false;
         }
     return true;
@@ -298,12 +298,16 @@ void ck_hb_fence(struct eng_thread *t, int order)
 static LL_SLOW void race(const struct eng_thread *t, const struct vt_access *a, uint32_t with,
                          const struct eng_site *there, bool there_writes)
 {
-    ck_fault("race", t->index,
-             "T%u %s %s at %s:%u, unordered with T%u, which %s it at %s:%u: no release and acquire "
-             "lie between the two",
-             t->index, a->kind == VT_WRITE ? "writes" : "reads", a->site->expr, a->site->file,
-             a->site->line, with, there_writes ? "writes" : "reads", there ? there->file : "?",
-             there ? there->line : 0);
+    struct ck_fault *f = ck_fault(
+        "race", t->index,
+        "T%u %s %s at %s:%u, unordered with T%u, which %s it at %s:%u: no release and acquire "
+        "lie between the two",
+        t->index, a->kind == VT_WRITE ? "writes" : "reads", a->site->expr, ck_short(a->site->file),
+        a->site->line, with, there_writes ? "writes" : "reads", there ? ck_short(there->file) : "?",
+        there ? there->line : 0);
+
+    if (f)
+        f->addr = a->addr;
 }
 
 void ck_hb_plain(struct eng_thread *t, const struct vt_access *a)

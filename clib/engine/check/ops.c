@@ -176,6 +176,11 @@ static void note_own(struct ck_store *from)
     from->read_by = (int32_t)ck.steps - 1;
 }
 
+static void emit(const struct ck_happening *h)
+{
+    ck.options->trace(ck.options->trace_arg, h);
+}
+
 static void tell(struct eng_thread *self, struct ck_happening h)
 {
     h.choice = chosen(self);
@@ -185,7 +190,8 @@ static void tell(struct eng_thread *self, struct ck_happening h)
     h.blocked = self->waited;
     h.mark = self->op.mark;
     h.target = self->op.target;
-    ck.trace(&h);
+    h.preempts = ck.preempts;
+    emit(&h);
 }
 
 static void stop_if_faulty(struct eng_thread *self, bool allowed)
@@ -213,17 +219,17 @@ static uint64_t plain(struct eng_thread *self, const struct vt_access *a)
         ck_memory_set(a->addr, a->width, a->value);
     a->site->use->executed++;
     self->last = a->site;
-    if (ck.trace)
-        ck.trace(&(struct ck_happening){.choice = CK_GO(self->index),
-                                        .kind = CK_ACCESS,
-                                        .access = a->kind,
-                                        .site = a->site,
-                                        .addr = a->addr,
-                                        .width = a->width,
-                                        .old_value = old,
-                                        .new_value = a->kind == VT_WRITE ? a->value : old,
-                                        .wrote = a->kind == VT_WRITE,
-                                        .plain = true});
+    if (ck_traced())
+        emit(&(struct ck_happening){.choice = CK_GO(self->index),
+                                    .kind = CK_ACCESS,
+                                    .access = a->kind,
+                                    .site = a->site,
+                                    .addr = a->addr,
+                                    .width = a->width,
+                                    .old_value = old,
+                                    .new_value = a->kind == VT_WRITE ? a->value : old,
+                                    .wrote = a->kind == VT_WRITE,
+                                    .plain = true});
     return old;
 }
 
@@ -240,15 +246,15 @@ static void buffer_store(struct eng_thread *self, const struct vt_access *a)
     if (ck.policy->clock)
         s->clock = *ck.policy->clock(self->index);
     ck.ready |= CK_BIT(CK_FLUSH(self->index));
-    if (ck.trace)
-        ck.trace(&(struct ck_happening){.choice = CK_GO(self->index),
-                                        .kind = CK_ACCESS,
-                                        .access = VT_STORE,
-                                        .site = a->site,
-                                        .addr = a->addr,
-                                        .width = a->width,
-                                        .new_value = a->value,
-                                        .buffered = true});
+    if (ck_traced())
+        emit(&(struct ck_happening){.choice = CK_GO(self->index),
+                                    .kind = CK_ACCESS,
+                                    .access = VT_STORE,
+                                    .site = a->site,
+                                    .addr = a->addr,
+                                    .width = a->width,
+                                    .new_value = a->value,
+                                    .buffered = true});
 }
 
 void ck_flush(struct eng_thread *t)
@@ -266,16 +272,17 @@ void ck_flush(struct eng_thread *t)
     if (ck.policy->happened)
         ck.policy->happened(CK_FLUSH(t->index), &foot, s);
     ck_memory_set(s->addr, s->width, s->value);
-    if (ck.trace)
-        ck.trace(&(struct ck_happening){.choice = CK_FLUSH(t->index),
-                                        .kind = CK_ACCESS,
-                                        .access = VT_STORE,
-                                        .site = s->site,
-                                        .addr = s->addr,
-                                        .width = s->width,
-                                        .old_value = old,
-                                        .new_value = s->value,
-                                        .wrote = true});
+    if (ck_traced())
+        emit(&(struct ck_happening){.choice = CK_FLUSH(t->index),
+                                    .kind = CK_ACCESS,
+                                    .access = VT_STORE,
+                                    .site = s->site,
+                                    .addr = s->addr,
+                                    .width = s->width,
+                                    .old_value = old,
+                                    .new_value = s->value,
+                                    .preempts = ck.preempts,
+                                    .wrote = true});
 }
 
 /* The value that the RMW leaves; whether it writes at all. */
@@ -328,7 +335,7 @@ static uint64_t perform(struct eng_thread *self, const struct vt_access *a)
         ck_memory_set(a->addr, a->width, new);
     if (self->at_doorway)
         take_doorway(self, writes);
-    if (ck.trace)
+    if (ck_traced())
         tell(self, (struct ck_happening){.access = a->kind,
                                          .addr = a->addr,
                                          .width = a->width,
@@ -440,7 +447,7 @@ static int op_await(const struct eng_term *terms, unsigned n, const struct eng_g
     note(self, &foot);
     if (seen)
         *seen = value;
-    if (ck.trace)
+    if (ck_traced())
         tell(self, (struct ck_happening){.addr = terms[result > 0 ? result : 0].addr,
                                          .width = terms[result > 0 ? result : 0].width,
                                          .old_value = value,
@@ -464,7 +471,7 @@ static void op_relax(uint32_t turns, const struct eng_site *site)
     arrive(self);
     ck_footprint(chosen(self), &foot);
     note(self, &foot);
-    if (ck.trace)
+    if (ck_traced())
         tell(self, (struct ck_happening){0});
     if (self->reason)
         give_up(self);
@@ -491,7 +498,7 @@ static enum eng_park_result op_park(uint64_t deadline_ns, const struct eng_site 
     if (ck.judge && !self->reason)
         ck_hb_read(self, true, 1, foot.cell);
     note(self, &foot);
-    if (ck.trace)
+    if (ck_traced())
         tell(self, (struct ck_happening){0});
     if (self->reason) {
         give_up(self);
@@ -510,7 +517,7 @@ static void op_unpark(struct eng_thread *target, const struct eng_site *site)
 
     if (target < ck.thread || index >= ck.program->threads) {
         ck_fault("freed-memory", self->index, "T%u wakes what is no thread, at %s:%u", self->index,
-                 site->file, site->line);
+                 ck_short(site->file), site->line);
         ck_abort(self);
     }
     prepare(CK_UNPARK, site);
@@ -519,7 +526,7 @@ static void op_unpark(struct eng_thread *target, const struct eng_site *site)
     if (ck.judge)
         ck_hb_write(ck_hb_release(self, true), true, 1, foot.cell);
     note(self, &foot);
-    if (ck.trace)
+    if (ck_traced())
         tell(self, (struct ck_happening){.old_value = target->permit, .new_value = 1});
     target->permit = 1;
 }
@@ -545,7 +552,7 @@ static bool query(enum eng_gave_up reason, const struct eng_site *site)
     self->op.reasons = bit;
     arrive(self);
     note(self, &(struct ck_foot){0});
-    if (ck.trace)
+    if (ck_traced())
         tell(self, (struct ck_happening){0});
     if (!self->reason)
         return false;
@@ -646,7 +653,7 @@ static void op_mark(enum eng_mark mark, bool shared, const struct eng_site *site
         self->op.shared = shared;
         arrive(self);
         note(self, &foot);
-        if (ck.trace)
+        if (ck_traced())
             tell(self, (struct ck_happening){0});
     }
     self->place = mark;

@@ -7,8 +7,6 @@
 
 #include "core/rng.h"
 
-#define EVENTS (CK_MAX_STEPS + CK_FAIR_STEPS)
-
 int ck_default_choice(uint64_t enabled)
 {
     if (enabled & CK_BIT(CK_GO(ck.running)))
@@ -76,7 +74,7 @@ const struct ck_policy ck_bounded = {
 int ck_bounded_init(uint32_t bound)
 {
     if (!b.node)
-        b.node = malloc(EVENTS * sizeof(*b.node));
+        b.node = malloc(CK_ALL_STEPS * sizeof(*b.node));
     if (!b.node)
         return -ENOMEM;
     b.bound = bound;
@@ -102,7 +100,7 @@ bool ck_bounded_next(void)
 
 uint64_t ck_bounded_memory(void)
 {
-    return EVENTS * sizeof(*b.node);
+    return CK_ALL_STEPS * sizeof(*b.node);
 }
 
 void ck_bounded_fini(void)
@@ -214,6 +212,7 @@ void ck_pct_init(uint64_t seed, uint32_t changes)
 
 static struct {
     const uint8_t *choice;
+    uint8_t *sparse;
     uint32_t n, at;
 } g;
 
@@ -225,17 +224,21 @@ static void given_begin(void)
 static int given_choose(uint64_t enabled)
 {
     uint32_t at = g.at++;
+    int usual = ck_default_choice(enabled), c = usual;
 
-    if (at < g.n && enabled & CK_BIT(g.choice[at]))
-        return g.choice[at];
-    return ck_default_choice(enabled);
+    if (at < g.n && g.choice[at] != CK_USUAL && enabled & CK_BIT(g.choice[at]))
+        c = g.choice[at];
+    if (g.sparse)
+        g.sparse[at] = c == usual ? CK_USUAL : (uint8_t)c;
+    return c;
 }
 
 const struct ck_policy ck_given = {
     .begin = given_begin, .choose = given_choose, .ended = nothing_at_end};
 
-void ck_given_init(const uint8_t *choice, uint32_t n)
+void ck_given_init(const uint8_t *choice, uint32_t n, uint8_t *sparse)
 {
     g.choice = choice;
     g.n = n;
+    g.sparse = sparse;
 }

@@ -77,6 +77,7 @@ struct ck_happening { /* for a trace */
     enum eng_mark mark;
     const struct eng_thread *target; /* unpark */
     bool blocked;                    /* it had waited */
+    bool preempts;                   /* who ran before could have gone on */
 };
 
 enum ck_strategy { CK_DFS, CK_BOUNDED, CK_PCT, CK_RANDOM, CK_GIVEN };

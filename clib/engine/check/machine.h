@@ -169,6 +169,7 @@ struct ck_machine {
     bool gave_up_all; /* some reason was not offered because of the bound */
     uint64_t counted[LL_EVENT_COUNT];
     uint32_t running; /* last thread that went on */
+    bool preempts;    /* the choice under way: who ran could have gone on */
     uint32_t doorways;
     enum ck_end end;
     struct ck_fault fault[CK_FAULTS];

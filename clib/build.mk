@@ -79,6 +79,19 @@ $(BUILD)/members: FORCE
 	@mkdir -p $(BUILD)
 	@echo '$(OBJECTS)' | cmp -s - $@ || echo '$(OBJECTS)' >$@
 
+# What each lock was built from, without comments: a schedule found by the checker carries it.
+CODE := $(sort $(wildcard clib/locks/*/*_tmpl.h clib/core/lock.h clib/core/client.h clib/clients/* clib/engine/*.h clib/engine/check/*))
+$(BUILD)/code_hash.c: $(LOCKS) $(CODE) clib/build.mk
+	@mkdir -p $(@D)
+	@{ echo '#include "core/code_hash.h"'; echo 'const struct ll_code_hash ll_code_hashes[] = {'; \
+	for f in $(LOCKS); do id=$${f#clib/locks/}; \
+	  echo "    {\"$${id%.c}\", 0x$$(cat $$f $(CODE) | gcc -fpreprocessed -dD -E -P -xc - 2>/dev/null | sha256sum | cut -c1-6)},"; done; \
+	echo '    {0, 0}};'; } >$@
+$(BUILD)/core/code_hash.o: $(BUILD)/code_hash.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	@$(CC) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
+OBJECTS += $(BUILD)/core/code_hash.o
+
 $(LIB): $(OBJECTS) $(BUILD)/members
 	@rm -f $@
 	@$(AR) rcs $@ $(OBJECTS)

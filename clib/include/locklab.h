@@ -359,7 +359,8 @@ LL_API void ll_check_unref(struct ll_check *check); /* stops it first if it stil
 
 struct ll_check_progress {
     uint32_t size, version;
-    const char *phase; /* "waiting", "bound 0", "all", "random", "pct", "shrinking", "done" */
+    const char
+        *phase; /* "waiting", "0 preemptions", "every interleaving", "shrinking", "done" ... */
     uint32_t n, writers;
     uint64_t executions, faults;
     double elapsed_s, seconds;
@@ -406,15 +407,16 @@ struct ll_check_result {
     enum ll_verdict verdict;
     const char *reason; /* why vacuous or inconclusive, else "" */
     const char *client;
-    bool interrupted;      /* by ll_check_stop */
-    uint32_t n;            /* largest n that was explored wholly; 0: none was */
-    bool exhaustive;       /* n = 1 wholly, with any number of preemptions */
-    int32_t bound;         /* n was explored up to so many preemptions; -1: any number */
+    bool interrupted; /* by ll_check_stop */
+    uint32_t n;       /* largest n that was explored wholly; 0: none was */
+    bool exhaustive;  /* n = 1 wholly, with any number of preemptions */
+    int32_t bound; /* explored wholly with so many preemptions; -1: with any number; -2: not so */
     uint32_t giveups;      /* the bound that cut some run, 0: none was cut */
     uint32_t operations;   /* likewise, of operations in an execution */
     uint64_t executions;   /* complete ones */
     uint64_t blocked;      /* ended early by a client or a bound */
     uint64_t redundant;    /* recognised as equivalent to one that was run already */
+    uint64_t preliminary;  /* executions of passes that a later one repeats: small bounds first */
     uint64_t waits;        /* times that somebody was blocked */
     uint64_t memory_bytes; /* what the explorer held at most */
     double seconds;

@@ -123,6 +123,7 @@ int ck_explore(const struct ck_program *program, const struct ck_options *option
     report->memory_bytes = ck_machine_memory();
     if (!(ret = init(options, report)))
         explore(options, report);
+    report->tries_failed = ck.counted[LL_EV_try_failed];
     ck_dpor_fini();
     ck_bounded_fini();
     ck_machine_fini();

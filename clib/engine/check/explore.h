@@ -110,10 +110,11 @@ struct ck_options {
 
 struct ck_report {
     uint64_t executions, blocked, redundant;
-    uint64_t waits;  /* times that a thread was blocked by an await, relax or park */
-    uint64_t events; /* operations executed */
-    bool wholly;     /* all there is was explored */
-    bool stopped;    /* by on_fault */
+    uint64_t tries_failed; /* try_acquire calls that found the lock taken */
+    uint64_t waits;        /* times that a thread was blocked by an await, relax or park */
+    uint64_t events;       /* operations executed */
+    bool wholly;           /* all there is was explored */
+    bool stopped;          /* by on_fault */
     uint32_t cut_giveups, cut_operations; /* executions in which the bound mattered */
     uint32_t max_steps;                   /* longest execution */
     uint64_t memory_bytes;                /* what the explorer holds */
@@ -140,3 +141,6 @@ struct ck_last {
 };
 
 void ck_last(struct ck_last *out);
+
+/* Index of the thread that this is the descriptor of, or -1. */
+int ck_thread_at(const void *p);

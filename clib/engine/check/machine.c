@@ -360,3 +360,12 @@ void ck_machine_fini(void)
     vt_engine = NULL;
     memset(&ck, 0, sizeof(ck));
 }
+
+int ck_thread_at(const void *p)
+{
+    size_t at = (size_t)((const char *)p - (const char *)ck.thread);
+
+    return at < sizeof(ck.thread) && at % sizeof(ck.thread[0]) == 0
+               ? (int)(at / sizeof(ck.thread[0]))
+               : -1;
+}

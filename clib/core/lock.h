@@ -27,6 +27,8 @@ struct ll_shared_ops {
     void (*acquire_shared)(void *lock, void *node);     /* required */
     void (*release_shared)(void *lock, void *node);     /* required */
     bool (*try_acquire_shared)(void *lock, void *node); /* optional */
+    void (*downgrade)(void *lock, void *node); /* optional: held exclusively before, shared after,
+                                                  and nobody was inside in between */
 };
 
 struct ll_lock_desc {

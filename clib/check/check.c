@@ -8,7 +8,6 @@
 #include "check/check.h"
 #include "engine/own.h"
 
-/* There is one machine in a process: checks take turns. */
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 
 double check_now(void)
@@ -17,6 +16,32 @@ double check_now(void)
 
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- taking turns ---- */
+
+int check_turn_acquire(bool (*cancelled)(void *arg), void *arg)
+{
+    struct timespec nap = {.tv_nsec = 2000000};
+
+    while (pthread_mutex_trylock(&turn)) {
+        if (cancelled(arg))
+            return -ECANCELED;
+        nanosleep(&nap, NULL);
+    }
+    return 0;
+}
+
+void check_turn_release(void)
+{
+    pthread_mutex_unlock(&turn);
+}
+
+static bool stopped(void *arg)
+{
+    const struct ll_check *c = arg;
+
+    return eng_own_read32(&c->stop);
 }
 
 /* ---- the result ---- */
@@ -78,22 +103,18 @@ static void *check_main(void *arg)
 {
     struct ll_check *c = arg;
 
-    while (pthread_mutex_trylock(&turn)) {
-        struct timespec nap = {.tv_nsec = 2000000};
-        if (eng_own_read32(&c->stop)) {
-            c->result.interrupted = true;
-            c->result.verdict = LL_INCONCLUSIVE;
-            c->result.reason = "interrupted while another check was running";
-            goto done;
-        }
-        nanosleep(&nap, NULL);
+    if (check_turn_acquire(stopped, c)) {
+        c->result.interrupted = true;
+        c->result.verdict = LL_INCONCLUSIVE;
+        c->result.reason = "interrupted while another check was running";
+        goto done;
     }
     c->began = check_now();
     if (c->replay)
         replay(c);
     else
         check_session(c);
-    pthread_mutex_unlock(&turn);
+    check_turn_release();
 done:
     publish(c);
     eng_own_set32(&c->phase, CHECK_DONE);

@@ -81,6 +81,11 @@ struct ll_check {
 
 double check_now(void);
 
+/* There is one machine in a process: who explores takes turns. -ECANCELED: `cancelled(arg)`, asked
+ * every 2 ms while others are at it, answered true. */
+int check_turn_acquire(bool (*cancelled)(void *arg), void *arg);
+void check_turn_release(void);
+
 /* 0 or -errno with err. The copy must be freed also after an error. */
 int check_plan_make(struct check_plan *plan, const struct ll_check_plan *user,
                     struct ll_error *err);

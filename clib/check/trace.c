@@ -108,10 +108,10 @@ static void spell(const char *name, uint64_t value, bool pointer, char *out)
 }
 
 static const char *const access_name[] = {
-    [VT_LOAD] = "load",   [VT_STORE] = "store",          [VT_xchg] = "exchange",
-    [VT_add] = "add",     [VT_sub] = "subtract",         [VT_or] = "or",
-    [VT_and] = "and",     [VT_CAS] = "compare-exchange", [VT_READ] = "read",
-    [VT_WRITE] = "write",
+    [VT_LOAD] = "load", [VT_STORE] = "store",      [VT_xchg] = "exchange",
+    [VT_add] = "add",   [VT_sub] = "subtract",     [VT_or] = "or",
+    [VT_and] = "and",   [VT_xor] = "exclusive or", [VT_CAS] = "compare-exchange",
+    [VT_READ] = "read", [VT_WRITE] = "write",
 };
 
 static const char *op_name(const struct ck_happening *h)

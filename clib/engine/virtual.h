@@ -16,6 +16,7 @@ enum vt_kind {
     VT_sub,
     VT_or,
     VT_and,
+    VT_xor, /* of litmus tests: the shim has none */
     VT_CAS,
     VT_READ,
     VT_WRITE

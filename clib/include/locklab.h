@@ -435,6 +435,115 @@ struct ll_client_info {
 };
 LL_API int ll_client_get(size_t i, struct ll_client_info *out); /* -ENOENT: no such entry */
 
+/* ---------------------------------------------------------------- litmus tests */
+
+/* A litmus test as a program of small operations on registers and locations; every execution of it
+ * that the memory model allows is run, one for each choice of reads-from and coherence. */
+#define LL_LITMUS_MAX_OPS 1024u /* of a thread */
+#define LL_LITMUS_MAX_LOCATIONS 64u
+#define LL_LITMUS_MAX_OBSERVED 256u
+#define LL_LITMUS_REGISTERS 24u /* 64 bits; 0 is what LL_LITMUS_CAS compares with */
+#define LL_LITMUS_NONE 255u
+/* What a register or location holds that points to location `i`. */
+#define LL_LITMUS_ADDRESS(i) (UINT64_C(0x4c4c0000) + 64u * (i))
+
+enum ll_litmus_code {
+    LL_LITMUS_LOAD,  /* dst = memory */
+    LL_LITMUS_STORE, /* memory = src */
+    /* atomic, and full fences under TSO; dst = what memory held */
+    LL_LITMUS_SWAP, /* memory = src */
+    LL_LITMUS_FETCH_ADD,
+    LL_LITMUS_FETCH_SUB,
+    LL_LITMUS_FETCH_AND,
+    LL_LITMUS_FETCH_OR,
+    LL_LITMUS_FETCH_XOR,
+    LL_LITMUS_CAS, /* memory = src if it held register 0, else a mere read */
+    LL_LITMUS_FENCE,
+    /* on registers; all but MOVE and NOT set the flags */
+    LL_LITMUS_MOVE, /* dst = src, if cond */
+    LL_LITMUS_ADD,
+    LL_LITMUS_SUB,
+    LL_LITMUS_AND,
+    LL_LITMUS_OR,
+    LL_LITMUS_XOR,
+    LL_LITMUS_CMP,  /* SUB without a result */
+    LL_LITMUS_TEST, /* AND without a result */
+    LL_LITMUS_INC,  /* these two leave the carry as it is */
+    LL_LITMUS_DEC,
+    LL_LITMUS_NEG,
+    LL_LITMUS_NOT,
+    LL_LITMUS_JUMP, /* to operation `target`, if cond; the number of operations: to the end */
+    LL_LITMUS_CODES
+};
+
+struct ll_litmus_op {
+    uint8_t code;  /* enum ll_litmus_code */
+    uint8_t width; /* bytes: 1, 2, 4, 8 */
+    uint8_t dst;   /* register */
+    uint8_t src;   /* register, or LL_LITMUS_NONE: `value` */
+    uint8_t base;  /* of memory: register that points to it, or LL_LITMUS_NONE: `location` */
+    uint8_t cond;  /* LL_LITMUS_NONE: always; else x86's condition code 0 .. 15, but not parity */
+    uint16_t location;
+    uint16_t target;
+    uint32_t line; /* of the test, for errors */
+    uint64_t value;
+};
+
+struct ll_litmus_thread {
+    const struct ll_litmus_op *op;
+    uint32_t n_ops;
+    uint64_t initial[LL_LITMUS_REGISTERS];
+};
+
+struct ll_litmus_location {
+    uint32_t width; /* bytes; every access must have it */
+    uint64_t initial;
+};
+
+struct ll_litmus_observed { /* a part of the final state */
+    uint32_t thread;        /* LL_LITMUS_NONE: a location */
+    uint32_t index;         /* register or location */
+    uint32_t width;         /* bytes, of a register */
+};
+
+struct ll_litmus_program {
+    uint32_t size, version;
+    uint32_t threads; /* 1 .. LL_CHECK_MAX_THREADS */
+    const struct ll_litmus_thread *thread;
+    uint32_t n_locations;
+    const struct ll_litmus_location *location;
+    uint32_t n_observed;
+    const struct ll_litmus_observed *observed;
+    enum ll_memory memory;
+    uint32_t turns;         /* how often a jump backwards may be taken; more cuts the execution */
+    uint64_t budget;        /* executions; 0: no bound */
+    double seconds;         /* 0: no bound */
+    int (*poll)(void *arg); /* called every 10 ms or so; non-zero: give up. May be NULL */
+    void *poll_arg;
+};
+
+struct ll_litmus_state {
+    const uint64_t *value; /* [n_observed] */
+    uint64_t executions;
+};
+
+struct ll_litmus_result {
+    uint32_t size, version;
+    uint32_t n_states;
+    const struct ll_litmus_state *state; /* distinct ones, ascending */
+    uint64_t executions;                 /* complete ones, their sum */
+    uint64_t cut;                        /* executions that went on beyond `turns` */
+    uint64_t redundant;                  /* recognised as equivalent to one that was run already */
+    bool wholly;                         /* all there are were run, but for those beyond `turns` */
+    double seconds;
+};
+
+/* Runs on the calling thread; programs and checks of a process take turns. 0; -EINVAL, -ERANGE (not
+ * such a program; an access that is not one whole location), -ECANCELED (poll), -ENOMEM. */
+LL_API int ll_litmus_run(const struct ll_litmus_program *program, struct ll_litmus_result **out,
+                         struct ll_error *err);
+LL_API void ll_litmus_free(struct ll_litmus_result *result);
+
 /* ---------------------------------------------------------------- one lock for any thread */
 
 struct ll_lock; /* a lock instance with a node for every thread that ever uses it */

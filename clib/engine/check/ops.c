@@ -293,6 +293,7 @@ static bool result_of(const struct vt_access *a, uint64_t old, uint64_t *new)
     case VT_sub: *new = old - a->value; break;
     case VT_or: *new = old | a->value; break;
     case VT_and: *new = old & a->value; break;
+    case VT_xor: *new = old ^ a->value; break;
     case VT_CAS:
         if (old != a->expected)
             return false;

@@ -37,6 +37,7 @@ int lab_catalogue_add(PyObject *mod, struct mod_state *st);
 int lab_errors_add(PyObject *mod, struct mod_state *st);
 int lab_histogram_add(PyObject *mod, struct mod_state *st);
 int lab_host_add(PyObject *mod, struct mod_state *st);
+int lab_litmus_add(PyObject *mod, struct mod_state *st);
 int lab_lock_add(PyObject *mod, struct mod_state *st);
 int lab_run_add(PyObject *mod, struct mod_state *st);
 int lab_server_add(PyObject *mod, struct mod_state *st);

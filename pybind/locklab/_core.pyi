@@ -263,6 +263,36 @@ class Run:
 def validate(plan: Plan, /) -> None: ...
 def start(plan: Plan, /) -> Run: ...
 
+# --- litmus tests -------------------------------------------------------------------------------
+
+LITMUS_CODES: Final[tuple[str, ...]]
+LITMUS_ADDRESS: Final[int]  # what points to location 0; the next is 64 further
+LITMUS_MAX_THREADS: Final[int]
+LITMUS_NONE: Final[int]
+
+# code, width, dst, src, base, cond, location, target, line, value
+_LitmusOp: TypeAlias = tuple[int, int, int, int, int, int, int, int, int, int]
+_LitmusThread: TypeAlias = tuple[list[tuple[int, int]], list[_LitmusOp]]
+
+@type_check_only
+class LitmusResult(TypedDict):
+    states: list[tuple[list[int], int]]  # values of what is observed, number of executions
+    executions: int
+    cut: int
+    redundant: int
+    wholly: bool
+    seconds: float
+
+def litmus(
+    threads: list[_LitmusThread],
+    locations: list[tuple[int, int]],
+    observed: list[tuple[int, int, int]],
+    memory: Literal["sc", "tso"],
+    turns: int = 2,
+    budget: int = 0,
+    seconds: float = 60.0,
+) -> LitmusResult: ...
+
 # --- one lock -----------------------------------------------------------------------------------
 
 @final

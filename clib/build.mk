@@ -2,7 +2,8 @@
 # build.mk - builds the C core; used by the Makefile, by setup.py and by the tests.
 #
 #   make -f clib/build.mk BUILD=dir lib         dir/liblocklab.a
-#   make -f clib/build.mk BUILD=dir ctests      dir/tests/NAME for each tests/c/NAME.c
+#   make -f clib/build.mk BUILD=dir ctests      dir/tests/NAME for each tests/c/NAME.c; those named
+#                                               script_* with the test build of the locks besides
 #   make -f clib/build.mk BUILD=dir print-libs  what a program that uses the library links with
 #
 # Options: CC=, CFLAGS_EXTRA=, SAN=address|thread, WERROR=1, NO_PFM=1, NO_CK=1.
@@ -47,16 +48,19 @@ SOURCES_bare := $(NATIVE_SOURCES)
 SOURCES_probed := $(NATIVE_SOURCES)
 SOURCES_virtual := $(LOCKS) $(WORKLOADS) $(CLIENTS)
 BUILDS := native bare probed virtual
+# Native with sync points, at which a script can hold a thread: no part of the library.
+FLAGS_test := -DLL_BUILD=test -DENG_TEST
+TEST_OBJECTS := $(LOCKS:clib/%.c=$(BUILD)/test/%.o)
 
 OBJECTS := $(CORE:clib/%.c=$(BUILD)/core/%.o)
 
 define BUILD_RULES
-OBJECTS += $$(SOURCES_$(1):clib/%.c=$$(BUILD)/$(1)/%.o)
 $$(BUILD)/$(1)/%.o: clib/%.c $$(BUILD)/flags
 	@mkdir -p $$(@D)
 	@$$(CC) $$(CFLAGS_ALL) $$(FLAGS_$(1)) -MMD -MP -c $$< -o $$@
 endef
-$(foreach b,$(BUILDS),$(eval $(call BUILD_RULES,$(b))))
+$(foreach b,$(BUILDS) test,$(eval $(call BUILD_RULES,$(b))))
+OBJECTS += $(foreach b,$(BUILDS),$(SOURCES_$(b):clib/%.c=$(BUILD)/$(b)/%.o))
 
 .PHONY: lib ctests print-libs
 lib: $(LIB)
@@ -98,12 +102,14 @@ $(LIB): $(OBJECTS) $(BUILD)/members
 
 TESTS := $(patsubst tests/c/%.c,$(BUILD)/tests/%,$(wildcard tests/c/*.c))
 ctests: $(TESTS)
+$(BUILD)/tests/script_%: PLUS := $(TEST_OBJECTS)
+$(filter $(BUILD)/tests/script_%,$(TESTS)): $(TEST_OBJECTS)
 $(BUILD)/tests/%: tests/c/%.c $(LIB)
 	@mkdir -p $(@D)
-	@$(CC) $(CFLAGS_ALL) $(FLAGS_native) -Itests/c -MMD -MP -MF $@.d $< -Wl,--whole-archive $(LIB) \
+	@$(CC) $(CFLAGS_ALL) $(FLAGS_native) -Itests/c -MMD -MP -MF $@.d $< $(PLUS) -Wl,--whole-archive $(LIB) \
 	  -Wl,--no-whole-archive $(LIBS) -o $@
 
 print-libs:
 	@echo $(LIBS)
 
--include $(OBJECTS:.o=.d) $(TESTS:=.d)
+-include $(OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d) $(TESTS:=.d)

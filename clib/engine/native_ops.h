@@ -173,4 +173,8 @@ LL_TEMPLATE uint32_t eng_native_backoff(uint32_t n, uint32_t max, const struct e
 #define eng_doorway(op) (op)
 #define eng_mark(mark, shared) ((void)0)
 #define eng_mark_freed(base, size) ((void)(base), (void)(size))
+#ifdef ENG_TEST
+#define eng_sync_point(name) eng_native_sync_point(name)
+#else
 #define eng_sync_point(name) ((void)0)
+#endif

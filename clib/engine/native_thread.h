@@ -41,6 +41,7 @@ struct eng_thread {
     void (*irq_body)(struct eng_thread *self);
     void (*on_probe)(struct eng_thread *self, const void *addr, unsigned width,
                      const struct eng_site *site);
+    void (*on_sync_point)(struct eng_thread *self, const char *name); /* test build: may wait */
     void *owner_data;
     uint32_t irq_pending, probe_every, probe_left;
     bool can_unwind; /* `unwind` is set: aborts may jump there */
@@ -109,6 +110,13 @@ LL_TEMPLATE void eng_native_pause(void)
 LL_TEMPLATE uint64_t eng_native_now(void)
 {
     return eng_ticks_ns(eng_ticks() - eng_clock.base);
+}
+
+/* The test build's eng_sync_point: tells the thread's script, which may hold it there. */
+LL_TEMPLATE void eng_native_sync_point(const char *name)
+{
+    if (eng_native_self->on_sync_point)
+        eng_native_self->on_sync_point(eng_native_self, name);
 }
 
 /* xorshift64*: good enough to spread back-offs and choices, one line of state */

@@ -164,6 +164,15 @@ static void stress(const char *id, const struct ll_lock_desc *d, const char *bui
     box_free(&s.box);
 }
 
+/* Two threads strand nobody; with more, the last waiter may wait for ever. */
+static bool strands(const struct ll_lock_desc *d)
+{
+    for (const struct ll_expect *e = d->expect; e && e->client; e++)
+        if (!e->setting && strstr(e->verdict, "stranded"))
+            return true;
+    return false;
+}
+
 static bool asked_for(const char *id, int argc, char **argv)
 {
     for (int i = 1; i < argc; i++)
@@ -186,7 +195,8 @@ int main(int argc, char **argv)
             continue;
         }
         stress(info.id, ll_lock_find(info.id, LL_VARIANT_NATIVE), "native", 2);
-        stress(info.id, ll_lock_find(info.id, LL_VARIANT_NATIVE), "native", 4);
+        if (!strands(ll_lock_find(info.id, LL_VARIANT_NATIVE)))
+            stress(info.id, ll_lock_find(info.id, LL_VARIANT_NATIVE), "native", 4);
         stress(info.id, ll_lock_find(info.id, LL_VARIANT_BARE), "bare", 2);
         stress(info.id, ll_lock_find(info.id, LL_VARIANT_PROBED), "probed", 2);
         stressed++;

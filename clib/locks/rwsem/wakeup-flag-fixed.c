@@ -105,8 +105,14 @@ static const struct ll_param params[] = {
     LL_PARAM_END,
 };
 
+/* 3 threads; try-once never queues */
 static const struct ll_expect expect[] = {
+    {.client = "handoff", .verdict = "stranded", .setting = "mode=retry"},
+    {.client = "life-time", .verdict = "stranded", .setting = "mode=retry"},
+    {.client = "mutex", .verdict = "stranded", .setting = "mode=retry"},
+    {.client = "mutex-once", .verdict = "stranded", .setting = "mode=retry"},
     {.client = "shared", .verdict = "stranded", .setting = "mode=retry"},
+    {.client = "try", .verdict = "stranded", .setting = "mode=retry"},
     LL_EXPECT_END,
 };
 

@@ -223,10 +223,11 @@ static PyObject *states_list(const struct ll_litmus_result *r, size_t n_observed
 
 static PyObject *result_dict(const struct ll_litmus_result *r, size_t n_observed)
 {
-    return Py_BuildValue("{s:N,s:K,s:K,s:K,s:O,s:d}", "states", states_list(r, n_observed),
+    return Py_BuildValue("{s:N,s:K,s:K,s:K,s:K,s:O,s:d}", "states", states_list(r, n_observed),
                          "executions", (unsigned long long)r->executions, "cut",
-                         (unsigned long long)r->cut, "redundant", (unsigned long long)r->redundant,
-                         "wholly", r->wholly ? Py_True : Py_False, "seconds", r->seconds);
+                         (unsigned long long)r->cut, "idle", (unsigned long long)r->idle,
+                         "redundant", (unsigned long long)r->redundant, "wholly",
+                         r->wholly ? Py_True : Py_False, "seconds", r->seconds);
 }
 
 static int read_seconds(struct lab_litmus *l, PyObject *value)
@@ -258,21 +259,21 @@ static int read_all(struct lab_litmus *l, PyObject *const *argument)
 
 PyDoc_STRVAR(
     litmus_doc,
-    "litmus($module, /, threads, locations, observed, memory, turns=2, budget=0, "
+    "litmus($module, /, threads, locations, observed, memory, turns=4, budget=0, "
     "seconds=60.0)\n--\n\n"
     "Run every execution of a small program and count them by final state.\n\n"
     "A thread is a pair: (register, value) pairs, and operations of ten numbers: index\n"
     "into LITMUS_CODES, width in bytes, dst, src, base, cond, location, target, line,\n"
     "value (struct ll_litmus_op). A location is (width, value), an observed part of the\n"
     "state (thread or LITMUS_NONE, register or location, width). Returns states (each its\n"
-    "values and the number of its executions), executions, cut, redundant, wholly,\n"
+    "values and the number of its executions), executions, cut, idle, redundant, wholly,\n"
     "seconds. ConfigError if it is no such program.");
 
 static PyObject *litmus(PyObject *mod, PyObject *args, PyObject *kwargs)
 {
     static char *keywords[] = {"threads", "locations", "observed", "memory",
                                "turns",   "budget",    "seconds",  NULL};
-    struct lab_litmus l = {.st = PyModule_GetState(mod), .program = {.turns = 2, .seconds = 60.0}};
+    struct lab_litmus l = {.st = PyModule_GetState(mod), .program = {.turns = 4, .seconds = 60.0}};
     struct ll_litmus_result *result = NULL;
     struct ll_error err = {0};
     PyObject *argument[7] = {NULL}, *dict = NULL;

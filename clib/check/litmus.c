@@ -190,7 +190,7 @@ static void poll_caller(struct litmus *l)
     struct ll_error err;
     double now;
 
-    if (!p->poll || (l->executions + l->cut) % CLOCK_EVERY ||
+    if (!p->poll || (l->executions + l->cut + l->idle) % CLOCK_EVERY ||
         (now = check_now()) - l->polled < POLL_S)
         return;
     l->polled = now;
@@ -204,17 +204,24 @@ static const char *observe(void *arg)
     struct litmus *l = arg;
     uint64_t value[LL_LITMUS_MAX_OBSERVED];
     struct ll_error err;
-    bool cut = false;
+    bool cut = false, idle = false;
     int ret;
 
-    for (uint32_t i = 0; i < l->program->threads; i++)
+    for (uint32_t i = 0; i < l->program->threads; i++) {
         cut = cut || l->thread[i].cut;
-    l->cut += cut;
-    l->executions += !cut;
-    for (uint32_t i = 0; i < l->program->n_observed; i++)
-        value[i] = final_value(l, &l->program->observed[i]);
-    if (!cut && (ret = note_state(l, value, &err)))
-        litmus_fail(l, ret, &err);
+        idle = idle || l->thread[i].idle;
+    }
+    if (idle) {
+        l->idle++;
+    } else if (cut) {
+        l->cut++;
+    } else {
+        l->executions++;
+        for (uint32_t i = 0; i < l->program->n_observed; i++)
+            value[i] = final_value(l, &l->program->observed[i]);
+        if ((ret = note_state(l, value, &err)))
+            litmus_fail(l, ret, &err);
+    }
     poll_caller(l);
     return NULL;
 }
@@ -262,6 +269,7 @@ static int publish(struct litmus *l, const struct ck_report *report, double seco
         .state = r->state,
         .executions = l->executions,
         .cut = l->cut + report->blocked,
+        .idle = l->idle,
         .redundant = report->redundant,
         .wholly = report->wholly,
         .seconds = seconds,

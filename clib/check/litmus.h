@@ -16,8 +16,12 @@
 struct litmus_thread {
     uint64_t reg[LL_LITMUS_REGISTERS];
     bool zero, sign, carry, overflow;
-    bool cut;        /* took more turns than allowed */
-    uint32_t stores; /* since its last fence */
+    bool cut;                                 /* took more turns than allowed */
+    bool idle;                                /* went round without a change */
+    bool wrote;                               /* changed memory since its last jump backwards */
+    uint32_t stores;                          /* since its last fence */
+    uint32_t jumped;                          /* 1 + the operation of that jump; 0: none yet */
+    uint64_t before[LL_LITMUS_REGISTERS + 1]; /* registers and flags at that jump */
     uint32_t turns[LL_LITMUS_MAX_OPS];
 };
 
@@ -33,7 +37,7 @@ struct litmus {
     char *memory; /* location i at LITMUS_CELL * i */
     struct litmus_thread thread[CK_THREADS];
     struct litmus_states states;
-    uint64_t executions, cut;
+    uint64_t executions, cut, idle;
     double polled;
     uint32_t stop;
     int ret; /* why it was stopped */

@@ -159,6 +159,22 @@ static void out_of_buffer(struct litmus *l, const struct ll_litmus_op *op)
                 &err);
 }
 
+/* A store is taken to, whatever was there: it is on its way. */
+static bool changes(enum ll_litmus_code code, const struct vt_access *a, uint64_t old)
+{
+    switch (code) {
+    case LL_LITMUS_LOAD: return false;
+    case LL_LITMUS_SWAP: return a->value != old;
+    case LL_LITMUS_FETCH_ADD:
+    case LL_LITMUS_FETCH_SUB:
+    case LL_LITMUS_FETCH_XOR: return a->value != 0;
+    case LL_LITMUS_FETCH_AND: return (old & a->value) != old;
+    case LL_LITMUS_FETCH_OR: return (old | a->value) != old;
+    case LL_LITMUS_CAS: return old == a->expected && a->value != old;
+    default: return true;
+    }
+}
+
 /* False: the run has ended. */
 static bool access_memory(struct litmus *l, uint32_t thread, const struct ll_litmus_op *op)
 {
@@ -187,12 +203,30 @@ static bool access_memory(struct litmus *l, uint32_t thread, const struct ll_lit
         return false;
     }
     old = vt_access(&a);
+    t->wrote = t->wrote || changes(op->code, &a, old);
     if (op->code != LL_LITMUS_STORE)
         set_register(t, op->dst, op->width, old);
     return true;
 }
 
 /* ---- the thread ---- */
+
+/* A jump backwards: false if the thread goes no further in this execution. */
+static bool again(struct litmus *l, struct litmus_thread *t, uint32_t pc)
+{
+    uint64_t now[LL_LITMUS_REGISTERS + 1];
+
+    memcpy(now, t->reg, sizeof(t->reg));
+    now[LL_LITMUS_REGISTERS] = t->zero | t->sign << 1 | t->carry << 2 | t->overflow << 3;
+    if (t->jumped == pc + 1 && !t->wrote && !memcmp(now, t->before, sizeof(now)))
+        t->idle = true;
+    else if (t->turns[pc]++ == l->program->turns)
+        t->cut = true;
+    memcpy(t->before, now, sizeof(now));
+    t->jumped = pc + 1;
+    t->wrote = false;
+    return !t->idle && !t->cut;
+}
 
 /* Where it goes on after operation `pc`. */
 static uint32_t step(struct litmus *l, uint32_t thread, uint32_t pc)
@@ -215,11 +249,7 @@ static uint32_t step(struct litmus *l, uint32_t thread, uint32_t pc)
     case LL_LITMUS_JUMP:
         if (!holds(t, op->cond))
             break;
-        if (op->target <= pc && t->turns[pc]++ == l->program->turns) {
-            t->cut = true;
-            return text->n_ops;
-        }
-        return op->target;
+        return op->target > pc || again(l, t, pc) ? op->target : text->n_ops;
     default: calculate(t, op);
     }
     return pc + 1;

@@ -533,8 +533,11 @@ struct ll_litmus_result {
     const struct ll_litmus_state *state; /* distinct ones, ascending */
     uint64_t executions;                 /* complete ones, their sum */
     uint64_t cut;                        /* executions that went on beyond `turns` */
-    uint64_t redundant;                  /* recognised as equivalent to one that was run already */
-    bool wholly;                         /* all there are were run, but for those beyond `turns` */
+    /* Executions in which a thread goes round a loop and nothing changes, in its registers or in
+     * memory: they end as those do that leave the round out, and are not counted above. */
+    uint64_t idle;
+    uint64_t redundant; /* recognised as equivalent to one that was run already */
+    bool wholly;        /* all there are were run, but for those beyond `turns` */
     double seconds;
 };
 

@@ -279,6 +279,7 @@ class LitmusResult(TypedDict):
     states: list[tuple[list[int], int]]  # values of what is observed, number of executions
     executions: int
     cut: int
+    idle: int
     redundant: int
     wholly: bool
     seconds: float
@@ -288,7 +289,7 @@ def litmus(
     locations: list[tuple[int, int]],
     observed: list[tuple[int, int, int]],
     memory: Literal["sc", "tso"],
-    turns: int = 2,
+    turns: int = 4,
     budget: int = 0,
     seconds: float = 60.0,
 ) -> LitmusResult: ...

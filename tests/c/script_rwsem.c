@@ -135,10 +135,15 @@ static void *play(void *arg)
 {
     struct actor *a = arg;
     struct stage *s = a->stage;
+    struct eng_thread *self = eng_native_attach((uint32_t)a->who, 1);
 
-    LL_ASSERT((a->engine = eng_native_attach((uint32_t)a->who, 1)));
-    a->engine->owner_data = a;
-    a->engine->on_sync_point = on_sync_point;
+    LL_ASSERT(self);
+    self->owner_data = a;
+    self->on_sync_point = on_sync_point;
+    pthread_mutex_lock(&s->mutex);
+    a->engine = self;
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->mutex);
     for (unsigned action = 0; action < 2; action++) {
         UNTIL(s, a->asked > action);
         act(a, action);
@@ -216,6 +221,7 @@ static void raise_curtain(struct stage *s, const struct script *script)
         s->actor[i].stage = s;
         s->actor[i].who = (enum who)i;
         LL_ASSERT(!pthread_create(&s->actor[i].thread, NULL, play, &s->actor[i]));
+        UNTIL(s, s->actor[i].engine);
     }
 }
 
@@ -312,9 +318,6 @@ static void run_script(const struct script *script)
     static struct stage s;
 
     raise_curtain(&s, script);
-    for (int i = 0; i < ACTORS; i++) /* all have attached */
-        while (!__atomic_load_n(&s.actor[i].engine, __ATOMIC_ACQUIRE))
-            sched_yield();
     steps(&s);
     if (script->is_stranded) {
         is_stranded(&s);

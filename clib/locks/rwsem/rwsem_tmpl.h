@@ -145,7 +145,8 @@ LL_TEMPLATE void rwsem_grant(struct rwsem *l, struct rwsem_node *first, bool cou
     if (more) /* before any reader runs: it may leave at once */
         eng_add_ar(&l->count, more);
     for (n = first; n != end; n = next) {
-        /* before the grant: with that the record is its thread's, who may queue with it again */
+        /* before the grant, which clears `task` and with which the record is its thread's: only
+         * because queueing with it takes wait_lock could `next` be read afterwards as well */
         next = eng_read(&n->next);
         task = eng_load_rlx(&n->task);
         eng_store_rel(&n->task,

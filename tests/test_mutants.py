@@ -19,9 +19,9 @@ from support import ROOT, make_clib
 
 MUTANTS = ROOT / "tests" / "mutants"
 PATCHES = sorted(MUTANTS.rglob("*.patch"))
-KINDS = {"exclusion", "deadlock", "stranded", "fifo", "race", "none-found"}
+KINDS = {"exclusion", "deadlock", "stranded", "fifo", "race", "freed-memory", "none-found"}
 REQUIRED = ("lock", "fault", "reason", "expect", "client", "threads", "turns")
-OPTIONAL = ("tsan",)
+OPTIONAL = ("tsan", "setting")
 EXECUTIONS = 100_000  # the fault must have been seen by then; most take a few dozen
 VARIANTS = {
     "native": ["-DLL_BUILD=native"],
@@ -106,6 +106,18 @@ def link(program: str, objects: list[Path], build: Path, out: Path) -> Path:
     return out
 
 
+def program_of(mutant: Mutant) -> tuple[str, ...]:
+    """(lock, client, threads, turns, setting or "") that show the fault."""
+    names = ("lock", "client", "threads", "turns", "setting")
+    return tuple(mutant.header.get(n, "") for n in names)
+
+
+def judge_arguments(program: tuple[str, ...], kind: str) -> list[object]:
+    """What judge.c is told."""
+    *required, setting = program
+    return [*required, EXECUTIONS, kind, *([setting] if setting else [])]
+
+
 def judge(lock: Path, build: Path, out: Path, arguments: list[object]) -> dict[str, str]:
     """{kind of fault: what was seen} of one lock object of the virtual build."""
     clients = sorted((build / "virtual" / "clients").glob("*.o"))
@@ -135,6 +147,7 @@ def test_a_mutant_says_what_it_is(path: Path) -> None:
     assert set(REQUIRED) <= set(mutant.header) <= {*REQUIRED, *OPTIONAL}
     assert mutant.header["expect"] in KINDS
     assert mutant.header.get("tsan", "race") == "race"
+    assert re.fullmatch(r"\w+=\S+", mutant.header.get("setting", "name=value"))
     assert (mutant.header["expect"] == "none-found") == (path.parent.name == "weak")
     assert path.stem.startswith(mutant.header["lock"].partition("/")[2])
     assert (ROOT / mutant.source).is_file()
@@ -162,8 +175,7 @@ def test_the_checker_finds_it(path: Path, clib: Path, tmp_path: Path) -> None:
     mutant = read(path)
     h = mutant.header
     lock = compile_lock(mutated_tree(mutant, tmp_path), mutant.source, clib, "virtual")
-    setting = [h["lock"], h["client"], h["threads"], h["turns"], EXECUTIONS, h["expect"]]
-    found = judge(lock, clib, tmp_path / "judge", setting)
+    found = judge(lock, clib, tmp_path / "judge", judge_arguments(program_of(mutant), h["expect"]))
     if h["expect"] == "none-found":
         assert not found
     else:
@@ -171,18 +183,17 @@ def test_the_checker_finds_it(path: Path, clib: Path, tmp_path: Path) -> None:
 
 
 def controls() -> list[object]:
-    """(lock, client, threads, turns) of all mutants, each once."""
-    names = ("lock", "client", "threads", "turns")
-    settings = sorted({tuple(read(p).header[n] for n in names) for p in PATCHES})
-    return [pytest.param(s, id="-".join(s).replace("/", ".")) for s in settings]
+    """The programs of all mutants, each once."""
+    programs = sorted({program_of(read(p)) for p in PATCHES})
+    return [pytest.param(s, id="-".join(filter(None, s)).replace("/", ".")) for s in programs]
 
 
 @pytest.mark.check
 @pytest.mark.timeout(700)
-@pytest.mark.parametrize("setting", controls())
-def test_the_lock_itself_is_clean(setting: tuple[str, ...], clib: Path, tmp_path: Path) -> None:
-    lock = clib / "virtual" / "locks" / f"{setting[0]}.o"
-    assert judge(lock, clib, tmp_path / "judge", [*setting, EXECUTIONS, "none-found"]) == {}
+@pytest.mark.parametrize("program", controls())
+def test_the_lock_itself_is_clean(program: tuple[str, ...], clib: Path, tmp_path: Path) -> None:
+    lock = clib / "virtual" / "locks" / f"{program[0]}.o"
+    assert judge(lock, clib, tmp_path / "judge", judge_arguments(program, "none-found")) == {}
 
 
 @pytest.mark.native

@@ -149,8 +149,7 @@ LL_TEMPLATE void rwsem_grant(struct rwsem *l, struct rwsem_node *first, bool cou
          * because queueing with it takes wait_lock could `next` be read afterwards as well */
         next = eng_read(&n->next);
         task = eng_load_rlx(&n->task);
-        eng_store_rel(&n->task,
-                      NULL); /* remote: n->task; pairs with the load in rwsem_wait_shared */
+        eng_store_rel(&n->task, NULL); /* remote: n->task; pairs with rwsem_wait_shared */
         eng_unpark(task);
     }
     eng_write(&l->first, end);

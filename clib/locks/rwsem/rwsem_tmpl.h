@@ -292,11 +292,12 @@ LL_TEMPLATE void rwsem_wait_exclusive(struct rwsem *l, struct rwsem_node *n, str
     /* readers have the lock, and readers in front of us may have queued because of our attempt */
     if (!alone && now > RWSEM_WAITING)
         rwsem_do_wake(l, RWSEM_READERS, p);
-    while (!rwsem_take(l, n)) {
+    while (rwsem_active(now) != 0 || !rwsem_take(l, n)) {
         waitlock_release(&l->wait_lock);
-        do
+        do {
             eng_park(0);
-        while (rwsem_active(eng_load_rlx(&l->count)) != 0);
+            now = eng_load_rlx(&l->count);
+        } while (rwsem_active(now) != 0);
         waitlock_acquire(&l->wait_lock);
     }
     if (eng_read(&n->prev))

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from locklab.catalogue import events, locks, machines, workloads
     from locklab.comparison import Comparison, compare
     from locklab.doctor import capabilities
+    from locklab.litmus_verdict import LitmusVerdict, litmus
     from locklab.pooling import merge
     from locklab.result import Result
     from locklab.runs import Handle, run, start
@@ -40,11 +41,13 @@ _HOMES = {
     "Comparison": "comparison",
     "Dashboard": "web",
     "Handle": "runs",
+    "LitmusVerdict": "litmus_verdict",
     "Lock": "_core",
     "Result": "result",
     "capabilities": "doctor",
     "compare": "comparison",
     "events": "catalogue",
+    "litmus": "litmus_verdict",
     "locks": "catalogue",
     "machines": "catalogue",
     "merge": "pooling",
@@ -60,6 +63,7 @@ __all__ = [
     "ConfigError",
     "Dashboard",
     "Handle",
+    "LitmusVerdict",
     "Lock",
     "LocklabError",
     "Result",
@@ -71,6 +75,7 @@ __all__ = [
     "capabilities",
     "compare",
     "events",
+    "litmus",
     "locks",
     "machines",
     "merge",

@@ -24,6 +24,7 @@ COMMANDS = {
     "compare": "is one saved result faster than another, or is it noise",
     "serve": "the live page on its own; start and stop runs from the browser",
     "doctor": "what this host can and cannot measure, and what would enable it",
+    "litmus": "what a memory model allows of litmus tests, in herd's format for x86",
 }
 LATER = {
     "sweep": "sweeps over several locks and parameters come in a later release; "
@@ -32,7 +33,6 @@ LATER = {
     "replay": "the model checker, whose schedules this replays, comes in a later release",
     "reproduce": "the published claims come in a later release",
     "sem-waitzero": "the semaphore arrays and their benchmark come in a later release",
-    "litmus": "litmus tests come in a later release, with the model checker",
 }
 OK, NO, USAGE, FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 

@@ -34,6 +34,7 @@ OPTIONS = {
     "build": "--build",
     "output": "-o/--output",
     "metric": "--metric",
+    "turns": "--turns",
     "host": "--host",
     "port": "--port",
     "token": "LOCKLAB_TOKEN",

@@ -48,6 +48,7 @@ struct script {
     const char *hold; /* sync point at which step 1 ends */
     uint32_t mode, steal, check_first;
     bool writer;      /* V writes */
+    bool downgrades;  /* A, between entering and leaving */
     bool is_stranded; /* what must come out */
 };
 
@@ -122,20 +123,24 @@ static void act(struct actor *a, unsigned action)
 {
     const struct ll_lock_desc *d = a->stage->script->desc;
     void *lock = a->stage->box.lock, *node = a->stage->box.node[a->who];
-    bool shared = a->who == V && !a->stage->script->writer;
+    bool downgrades = a->who == A && a->stage->script->downgrades;
+    bool shared = a->who == V ? !a->stage->script->writer : action == 2;
 
-    if (action % 2 == 0)
+    if (action == 1 && downgrades)
+        d->shared.downgrade(lock, node);
+    else if (action == 0)
         (shared ? d->shared.acquire_shared : d->ops.acquire)(lock, node);
     else
         (shared ? d->shared.release_shared : d->ops.release)(lock, node);
 }
 
-/* Each actor enters once and leaves once, when it is asked to. */
+/* Each actor enters once and leaves once, when it is asked to; A may downgrade in between. */
 static void *play(void *arg)
 {
     struct actor *a = arg;
     struct stage *s = a->stage;
     struct eng_thread *self = eng_native_attach((uint32_t)a->who, 1);
+    unsigned actions = a->who == A && s->script->downgrades ? 3 : 2;
 
     LL_ASSERT(self);
     self->owner_data = a;
@@ -144,7 +149,7 @@ static void *play(void *arg)
     a->engine = self;
     pthread_cond_broadcast(&s->changed);
     pthread_mutex_unlock(&s->mutex);
-    for (unsigned action = 0; action < 2; action++) {
+    for (unsigned action = 0; action < actions; action++) {
         UNTIL(s, a->asked > action);
         act(a, action);
         pthread_mutex_lock(&s->mutex);
@@ -152,7 +157,7 @@ static void *play(void *arg)
         pthread_cond_broadcast(&s->changed);
         pthread_mutex_unlock(&s->mutex);
     }
-    UNTIL(s, a->asked > 2); /* descriptors stay until nobody wakes anybody any more */
+    UNTIL(s, a->asked > actions); /* descriptors stay until nobody wakes anybody any more */
     eng_native_detach();
     return NULL;
 }
@@ -331,6 +336,38 @@ static void run_script(const struct script *script)
     drop_curtain(&s);
 }
 
+/* V queues behind A, who downgrades: a reader comes in beside A, a writer when A leaves. */
+static void run_downgrade(const struct script *script)
+{
+    static struct stage s;
+    const struct rwsem *l;
+
+    raise_curtain(&s, script);
+    l = s.box.lock;
+    ask_and_see(&s, A);
+    ask(&s, V);
+    until_parked(&s, V);
+    ask_and_see(&s, A);
+    if (script->writer) {
+        EXPECT(is_parked(&s, V), "%s: a writer comes in", script->name);
+        count_is(&s, 1, RWSEM_WAITING + 1);
+    } else {
+        UNTIL(&s, s.actor[V].done == 1);
+        count_is(&s, 1, 2);
+    }
+    EXPECT(LOAD(l->wakeup) == 0, "%s: the flag is up", script->name);
+    ask_and_see(&s, A);
+    UNTIL(&s, s.actor[V].done == 1);
+    ask_and_see(&s, V);
+    count_is(&s, 2, 0);
+    for (int who = 0; who < ACTORS; who++)
+        if (s.actor[who].asked == 0) {
+            ask_and_see(&s, (enum who)who);
+            ask_and_see(&s, (enum who)who);
+        }
+    drop_curtain(&s);
+}
+
 #define FIXED &ll_lock_rwsem_wakeup_flag_fixed_test
 #define FLAG &ll_lock_rwsem_wakeup_flag_test
 #define BASE &ll_lock_rwsem_3_12_test
@@ -374,11 +411,24 @@ static void whole_play(void)
     }
 }
 
+static void downgrades(void)
+{
+    static const struct ll_lock_desc *const lock[] = {BASE, FLAG, FIXED};
+
+    for (unsigned i = 0; i < 2 * sizeof(lock) / sizeof(lock[0]); i++)
+        run_downgrade(&(struct script){.name = i % 2 ? "downgrade, writer" : "downgrade, reader",
+                                       .desc = lock[i / 2],
+                                       .writer = i % 2,
+                                       .downgrades = true});
+}
+
 int main(int argc, char **argv)
 {
     int times = argc > 1 ? atoi(argv[1]) : 3;
 
-    for (int i = 0; i < times && !expect_failures; i++)
+    for (int i = 0; i < times && !expect_failures; i++) {
         whole_play();
+        downgrades();
+    }
     DONE();
 }

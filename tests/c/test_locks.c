@@ -65,7 +65,8 @@ static void check_same(const char *id, const struct ll_lock_desc *d,
                        const struct ll_lock_desc *other)
 {
     EXPECT(d->lock_size == other->lock_size && d->node_size == other->node_size &&
-               d->claims == other->claims && !d->ops.try_acquire == !other->ops.try_acquire,
+               d->claims == other->claims && !d->ops.try_acquire == !other->ops.try_acquire &&
+               !d->shared.downgrade == !other->shared.downgrade,
            "%s: the builds differ", id);
 }
 
@@ -133,6 +134,23 @@ static void readers_share(const char *id, const struct ll_lock_desc *d)
     box_free(&box);
 }
 
+/* To hold it shared after exclusively is to hold it shared. */
+static void downgrade_shares(const char *id, const struct ll_lock_desc *d)
+{
+    struct lock_box box = box_make(d);
+
+    d->ops.acquire(box.lock, box.node[0]);
+    d->shared.downgrade(box.lock, box.node[0]);
+    d->shared.acquire_shared(box.lock, box.node[1]);
+    if (d->ops.try_acquire)
+        EXPECT(!attempt(d->ops.try_acquire, &box, 2), "%s: a writer beside a former one", id);
+    d->shared.release_shared(box.lock, box.node[0]);
+    d->shared.release_shared(box.lock, box.node[1]);
+    d->ops.acquire(box.lock, box.node[0]);
+    d->ops.release(box.lock, box.node[0]);
+    box_free(&box);
+}
+
 static void check_lock(const char *id)
 {
     const struct ll_lock_desc *first = ll_lock_find(id, LL_VARIANT_NATIVE), *d;
@@ -152,6 +170,8 @@ static void check_lock(const char *id)
             try_tells_the_truth(id, d, v != LL_VARIANT_BARE);
         if (d->kind == LL_KIND_SHARED)
             readers_share(id, d);
+        if (d->shared.downgrade)
+            downgrade_shares(id, d);
     }
 }
 

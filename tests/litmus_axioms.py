@@ -236,8 +236,12 @@ def states(test: Test, memory: str) -> Counter[State]:
     """Final states, each with its number of consistent executions; memory: sc or tso."""
     total: Counter[State] = Counter()
     for combination in product(*runs(test)):
-        used = {e.loc for es, _ in combination for e in es if e.loc}
-        places = sorted(used | {p for p in test.init if ":" not in p})
+        accesses = {(e.kind, e.loc, e.value) for es, _ in combination for e in es if e.loc}
+        places = sorted({p for _, p, _ in accesses} | {p for p in test.init if ":" not in p})
+        written = {(p, v) for kind, p, v in accesses if kind == "W"}
+        written |= {(p, test.init.get(p, 0)) for p in places}
+        if not all((p, v) in written for kind, p, v in accesses if kind == "R"):
+            continue
         events = [Event("W", loc, test.init.get(loc, 0)) for loc in places]
         threads = []
         for es, _ in combination:

@@ -243,6 +243,8 @@ static int read_seconds(struct lab_litmus *l, PyObject *value)
 
 static int read_all(struct lab_litmus *l, PyObject *const *argument)
 {
+    uint64_t turns = l->program.turns;
+
     l->program.size = sizeof(l->program);
     l->program.version = LL_ABI;
     l->program.poll = poll_signals;
@@ -250,8 +252,9 @@ static int read_all(struct lab_litmus *l, PyObject *const *argument)
     if (!l->keep || read_threads(l, argument[0]) < 0 || read_locations(l, argument[1]) < 0 ||
         read_observed(l, argument[2]) < 0 || read_memory(l, argument[3]) < 0)
         return -1;
-    if (argument[4] && lab_uint32(l->st, argument[4], "turns", &l->program.turns) < 0)
+    if (argument[4] && lab_uint(l->st, argument[4], "turns", LL_LITMUS_MAX_TURNS, &turns) < 0)
         return -1;
+    l->program.turns = (uint32_t)turns;
     if (argument[5] && lab_uint(l->st, argument[5], "budget", UINT64_MAX, &l->program.budget) < 0)
         return -1;
     return argument[6] ? read_seconds(l, argument[6]) : 0;

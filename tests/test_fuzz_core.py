@@ -171,7 +171,8 @@ def test_every_public_name_is_fuzzed() -> None:
     public = {name for name in vars(_core) if not name.startswith("_")}
     classes = {"Array", "Histogram", "Lock", "Run", "Server"}
     assert public - classes - APART - set(FUNCTIONS) == {
-        *("ABI", "BUCKETS", "HAS_SERVER", "MAX_THREADS")
+        *("ABI", "BUCKETS", "HAS_SERVER", "MAX_THREADS"),
+        *("LITMUS_ADDRESS", "LITMUS_CODES", "LITMUS_MAX_THREADS", "LITMUS_NONE"),
     }
 
 
@@ -190,6 +191,40 @@ def test_place_takes_anything(place: str, threads: int) -> None:
 @given(EVENTS)
 def test_perf_probe_takes_anything(name: str) -> None:
     tolerate(_core.perf_probe, name)
+
+
+# Numbers near what an operation may hold, and what a program of few small threads may have.
+OPS = st.tuples(
+    *(st.integers(0, 30) for _ in range(2)),
+    *(st.sampled_from([0, 1, 23, 24, 255]) for _ in range(4)),
+    *(st.integers(0, 3) for _ in range(3)),
+    st.integers(0, 2**64 - 1),
+)
+LITMUS_THREADS = st.lists(
+    st.tuples(
+        st.lists(st.tuples(st.integers(0, 24), st.integers(0, 2**64 - 1)), max_size=2),
+        st.lists(OPS, max_size=4),
+    ),
+    max_size=3,
+)
+LITMUS_LOCATIONS = st.lists(st.tuples(st.integers(0, 9), INTEGERS), max_size=3)
+LITMUS_OBSERVED = st.lists(
+    st.tuples(st.sampled_from([0, 1, 9, 255]), st.integers(0, 30), st.integers(0, 9)), max_size=3
+)
+
+
+@given(
+    st.one_of(LITMUS_THREADS, JUNK),
+    st.one_of(LITMUS_LOCATIONS, JUNK),
+    st.one_of(LITMUS_OBSERVED, JUNK),
+    st.one_of(st.sampled_from(["sc", "tso"]), TEXT),
+    st.one_of(st.integers(0, 2), JUNK),
+)
+@example([([], [(5, 4, 0, 255, 255, 255, 0, 0, 1, 1)])] * 3, [(4, 0)], [(255, 0, 4)], "tso", 1)
+def test_litmus_takes_anything(
+    threads: Any, locations: Any, observed: Any, memory: str, turns: Any
+) -> None:
+    tolerate(_core.litmus, threads, locations, observed, memory, turns, 1000, 0.5)
 
 
 @given(INTEGERS, INTEGERS)

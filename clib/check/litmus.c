@@ -86,6 +86,9 @@ static int judge(const struct ll_litmus_program *p, struct ll_error *err)
     if (p->n_observed > LL_LITMUS_MAX_OBSERVED)
         return ll_fail(err, -ERANGE, "program", "%u registers and locations, at most %u allowed",
                        p->n_observed, LL_LITMUS_MAX_OBSERVED);
+    if (p->turns > LL_LITMUS_MAX_TURNS)
+        return ll_fail(err, -ERANGE, "turns", "turns %u asked, 0 to %u allowed", p->turns,
+                       LL_LITMUS_MAX_TURNS);
     for (uint32_t i = 0; i < p->n_locations; i++)
         if (!is_width(p->location[i].width))
             return ll_fail(err, -EINVAL, "program", "location %u has %u bytes, not 1, 2, 4 or 8", i,

@@ -442,6 +442,7 @@ LL_API int ll_client_get(size_t i, struct ll_client_info *out); /* -ENOENT: no s
 #define LL_LITMUS_MAX_OPS 1024u /* of a thread */
 #define LL_LITMUS_MAX_LOCATIONS 64u
 #define LL_LITMUS_MAX_OBSERVED 256u
+#define LL_LITMUS_MAX_TURNS 1000u
 #define LL_LITMUS_REGISTERS 24u /* 64 bits; 0 is what LL_LITMUS_CAS compares with */
 #define LL_LITMUS_NONE 255u
 /* What a register or location holds that points to location `i`. */

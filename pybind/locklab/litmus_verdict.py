@@ -66,23 +66,39 @@ class LitmusVerdict:
         return self.positive + self.negative
 
     @property
-    def observation(self) -> str:
-        """``Never``, ``Sometimes`` or ``Always``: how often the condition's body is true."""
+    def decided(self) -> bool:
+        """Whether executions that were not run could change nothing but the numbers."""
+        return self.complete or (self.positive > 0 and self.negative > 0)
+
+    @property
+    def observation(self) -> str | None:
+        """``Never``, ``Sometimes`` or ``Always``: how often the condition's body is true.
+
+        None if it is not decided, see `reason`.
+        """
+        if not self.decided:
+            return None
         if not self.positive:
             return "Never"
         return "Sometimes" if self.negative else "Always"
 
     @property
-    def decided(self) -> bool:
-        """Whether the executions that were not run could not change `ok` and `observation`."""
-        return self.complete or (self.positive > 0 and self.negative > 0)
-
-    @property
-    def ok(self) -> bool:
-        """Whether the condition, with its quantifier, holds."""
+    def ok(self) -> bool | None:
+        """Whether the condition, with its quantifier, holds; None if it is not decided."""
+        if not self.decided:
+            return None
         if self.quantifier == "forall":
             return not self.negative
         return (self.positive > 0) == (self.quantifier == "exists")
+
+    @property
+    def reason(self) -> str:
+        """Why not every execution was run; ``""`` if it was."""
+        if self.complete:
+            return ""
+        if self.cut:
+            return f"{self.cut} executions went round a loop more than {self.turns} times"
+        return f"{self.executions} executions in {self.seconds:.3g} s were not all"
 
     def text(self) -> str:
         """As herd prints it, but for the hash and the time, which no two programs share."""
@@ -94,9 +110,11 @@ class LitmusVerdict:
         good, bad = self.positive, self.negative
         if self.quantifier == "~exists":
             good, bad = bad, good
-        lines += ["Ok" if self.ok else "No", "Witnesses", f"Positive: {good} Negative: {bad}"]
+        word = "Undecided" if self.ok is None else "Ok" if self.ok else "No"
+        lines += [word, "Witnesses", f"Positive: {good} Negative: {bad}"]
         lines += [f"Condition {self.quantifier} ({self.condition})"]
-        lines += [f"Observation {self.name} {self.observation} {self.positive} {self.negative}"]
+        often = self.observation or "Undecided"
+        lines += [f"Observation {self.name} {often} {self.positive} {self.negative}"]
         return "\n".join(lines) + "\n"
 
     def to_dict(self) -> dict[str, Any]:
@@ -110,6 +128,7 @@ class LitmusVerdict:
             "observation": self.observation,
             "ok": self.ok,
             "decided": self.decided,
+            "reason": self.reason,
             "positive": self.positive,
             "negative": self.negative,
             "states": [{"state": state, "executions": n} for state, n in self.states],
@@ -139,7 +158,7 @@ def litmus(
     memory
         ``"tso"`` (x86) or ``"sc"`` (sequential consistency).
     turns
-        How often a thread may take one jump backwards, 0 to 4294967295, idle rounds apart.
+        How often a thread may take one jump backwards, 0 to 1000, idle rounds apart.
     budget, seconds
         At most so many executions and seconds; None: any number.
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -27,6 +28,21 @@ _MAX_LISTS = 16  # a list may name lists
 
 def main(words: Sequence[str]) -> int:
     """The command; its exit code."""
+    args = _options(words)
+    verdicts: list[LitmusVerdict] = []
+    paths = [path for word in args.files for path in _expand(word)]
+    try:
+        refused = sum(not _verdict(path, args, verdicts) for path in paths)
+    finally:  # interrupted too: what is known by then
+        if args.json:
+            document = {"schema": "locklab.litmus/1", "tests": [v.to_dict() for v in verdicts]}
+            sys.stdout.write(store.dump(document))
+    if refused:
+        return 2
+    return 0 if all(found.decided for found in verdicts) else 3
+
+
+def _options(words: Sequence[str]) -> Namespace:
     parser = Parser(
         "litmus", "What a memory model allows of litmus tests, by the model checker.", _EXAMPLES
     )
@@ -43,7 +59,7 @@ def main(words: Sequence[str]) -> int:
         parser,
         "--turns",
         default=TURNS,
-        type=whole("0 to 4294967295"),
+        type=whole("0 to 1000"),
         metavar="N",
         help=f"how often a jump backwards may be taken, idle rounds apart (default {TURNS})",
     )
@@ -57,29 +73,24 @@ def main(words: Sequence[str]) -> int:
         help=f"of each test, at most (default {SECONDS:g})",
     )
     add(parser, "--json", action="store_true", help="as JSON (schema locklab.litmus/1)")
-    args = parser.parse(words)
-    verdicts: list[LitmusVerdict] = []
-    failed = False
-    for path in [path for word in args.files for path in _expand(word)]:
-        try:
-            test = parse(read_file(path), str(path))
-            found = explore(test, memory=args.memory, turns=args.turns, seconds=args.seconds)
-        except (ConfigError, Unsupported) as error:
-            if error.field not in ("litmus", "program"):
-                raise
-            failed = True
-            _warn(str(error) if error.field == "litmus" else f"{path}: {error}")
-            continue
-        _remark(found)
-        verdicts.append(found)
-        if not args.json:
-            print(found.text(), flush=True)
-    if args.json:
-        document = {"schema": "locklab.litmus/1", "tests": [v.to_dict() for v in verdicts]}
-        sys.stdout.write(store.dump(document))
-    if failed:
-        return 2
-    return 0 if all(found.decided for found in verdicts) else 3
+    return parser.parse(words)
+
+
+def _verdict(path: Path, args: Namespace, verdicts: list[LitmusVerdict]) -> bool:
+    """Add the verdict on one test and print it; False if the test was refused."""
+    try:
+        test = parse(read_file(path), str(path))
+        found = explore(test, memory=args.memory, turns=args.turns, seconds=args.seconds)
+    except (ConfigError, Unsupported) as error:
+        if error.field not in ("litmus", "program"):
+            raise
+        _warn(str(error) if error.field == "litmus" else f"{path}: {error}")
+        return False
+    verdicts.append(found)
+    if not args.json:
+        print(found.text(), flush=True)
+    _remark(found)
+    return True
 
 
 def _warn(text: str) -> None:
@@ -92,13 +103,9 @@ def _remark(found: LitmusVerdict) -> None:
         _warn(f"{found.file}: no execution ends")
     if found.complete:
         return
-    why = (
-        f"{found.cut} executions went round a loop more than {found.turns} times (see --turns)"
-        if found.cut
-        else f"{found.seconds:.3g} s were not enough (see --seconds)"
-    )
-    sure = "its verdict is sure" if found.decided else "its verdict is not sure"
-    _warn(f"{found.file}: {why}: {sure}, its numbers are too small")
+    option = "--turns" if found.cut else "--seconds"
+    what = "states and numbers may be missing" if found.decided else "undecided"
+    _warn(f"{found.file}: {what}: {found.reason} (see {option})")
 
 
 def _expand(word: str, depth: int = 0) -> Iterator[Path]:

@@ -13,8 +13,8 @@
  * Origin   The kernel's rwsem as it stood in Linux 3.12, from a description in prose; its wake-up was
  *          discussed on the Linux kernel mailing list in September and October 2013.
  * Differs  Records live in the threads' nodes, not on stacks; the list ends in NULL. Nothing is added
- *          to `count` when the sum is 0. wait_lock never disables interrupts, and its waiters never
- *          yield.
+ *          to `count` when the sum is 0. wait_lock never disables interrupts or preemption; its
+ *          waiters yield after `waitlock_spin` pauses instead.
  */
 #include "locks/rwsem/rwsem_tmpl.h"
 
@@ -74,13 +74,10 @@ static void downgrade(void *lock, void *node)
 }
 
 static const struct ll_field lock_fields[] = {
-    LL_FIELD(struct rwsem, count),
-    WAITLOCK_FIELDS(struct rwsem, wait_lock),
-    LL_FIELD(struct rwsem, first),
-    LL_FIELD(struct rwsem, last),
-    LL_FIELD(struct rwsem, steal),
-    LL_FIELD(struct rwsem, check_first),
-    LL_FIELD_END,
+    LL_FIELD(struct rwsem, count),         WAITLOCK_FIELDS(struct rwsem, wait_lock),
+    LL_FIELD(struct rwsem, first),         LL_FIELD(struct rwsem, last),
+    LL_FIELD(struct rwsem, steal),         LL_FIELD(struct rwsem, check_first),
+    LL_FIELD(struct rwsem, waitlock_spin), LL_FIELD_END,
 };
 
 static const struct ll_field node_fields[] = {

@@ -52,7 +52,8 @@ struct rwsem {
     /* parameters */
     LL_OWN_LINE uint32_t steal; /* enum rwsem_steal */
     uint32_t check_first;
-    uint32_t mode; /* enum rwsem_mode */
+    uint32_t waitlock_spin; /* pauses */
+    uint32_t mode;          /* enum rwsem_mode */
 };
 
 struct rwsem_policy {
@@ -253,7 +254,7 @@ LL_TEMPLATE void rwsem_wait_shared(struct rwsem *l, struct rwsem_node *n, struct
     bool alone;
 
     eng_count(LL_EV_queued);
-    waitlock_acquire(&l->wait_lock);
+    waitlock_acquire(&l->wait_lock, l->waitlock_spin);
     alone = rwsem_append(l, n, RWSEM_READER);
     if (alone)
         add += RWSEM_WAITING;
@@ -284,7 +285,7 @@ LL_TEMPLATE void rwsem_wait_exclusive(struct rwsem *l, struct rwsem_node *n, str
     bool alone;
 
     eng_count(LL_EV_queued);
-    waitlock_acquire(&l->wait_lock);
+    waitlock_acquire(&l->wait_lock, l->waitlock_spin);
     alone = rwsem_append(l, n, RWSEM_WRITER);
     if (alone)
         add += RWSEM_WAITING;
@@ -298,7 +299,7 @@ LL_TEMPLATE void rwsem_wait_exclusive(struct rwsem *l, struct rwsem_node *n, str
             eng_park(0);
             now = eng_load_rlx(&l->count);
         } while (rwsem_active(now) != 0);
-        waitlock_acquire(&l->wait_lock);
+        waitlock_acquire(&l->wait_lock, l->waitlock_spin);
     }
     if (eng_read(&n->prev))
         eng_count(LL_EV_steal_slow);
@@ -323,7 +324,7 @@ LL_TEMPLATE void rwsem_wake_queue(struct rwsem *l, struct rwsem_policy p)
         eng_store_rlx(&l->wakeup, 1);
     }
     eng_sync_point("rwsem.before_wait_lock");
-    waitlock_acquire(&l->wait_lock);
+    waitlock_acquire(&l->wait_lock, l->waitlock_spin);
     if (p.mended && l->mode == RWSEM_CLEAR_FIRST) {
         /* all who read 1 have released before this; rwsem_do_wake looks at count after it */
         (void)eng_xchg_ar(&l->wakeup, 0);
@@ -350,7 +351,7 @@ LL_TEMPLATE bool rwsem_keep_shared(struct rwsem *l)
 
 LL_TEMPLATE void rwsem_wake_readers(struct rwsem *l, struct rwsem_policy p)
 {
-    waitlock_acquire(&l->wait_lock);
+    waitlock_acquire(&l->wait_lock, l->waitlock_spin);
     if (eng_read(&l->first))
         rwsem_do_wake(l, RWSEM_READ_OWNED, p);
     waitlock_release(&l->wait_lock);
@@ -367,7 +368,14 @@ static const char *const rwsem_steal_names[] __attribute__((unused)) = {"fast", 
      .offset = offsetof(struct rwsem, steal),                                                      \
      .max = 1,                                                                                     \
      .names = rwsem_steal_names},                                                                  \
+        {.name = "check_first",                                                                    \
+         .help = "look whether a writer is in before counting a reader in",                        \
+         .type = LL_PARAM_BOOL,                                                                    \
+         .offset = offsetof(struct rwsem, check_first),                                            \
+         .max = 1},                                                                                \
     {                                                                                              \
-        .name = "check_first", .help = "look whether a writer is in before counting a reader in",  \
-        .type = LL_PARAM_BOOL, .offset = offsetof(struct rwsem, check_first), .max = 1             \
+        .name = "waitlock_spin", .unit = "pauses",                                                 \
+        .help = "how long a thread waits for wait_lock before it yields its CPU; 65536: for ever", \
+        .type = LL_PARAM_UINT, .offset = offsetof(struct rwsem, waitlock_spin), .def = 50,         \
+        .min = 1, .max = WAITLOCK_NEVER_YIELDS, .check = WAITLOCK_NEVER_YIELDS                     \
     }

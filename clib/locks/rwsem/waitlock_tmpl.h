@@ -2,8 +2,8 @@
 /* waitlock_tmpl.h - the small lock inside a sleeping lock: a ticket lock in one 32-bit word.
  *
  * FIFO, so that threads that come to wake somebody form the convoy that such locks are known for.
- * Nobody sleeps while holding it. Waiters only spin: with more threads than CPUs a preempted holder
- * costs them a time slice.
+ * Nobody sleeps while holding it, but a holder can be preempted, often by the very thread that it has
+ * woken. So waiters that have spun for a while yield; they keep their number.
  */
 #pragma once
 
@@ -18,12 +18,22 @@ enum { WAITLOCK_SERVING, WAITLOCK_NEXT };
         "wait_next", offsetof(type, member) + sizeof(uint16_t), sizeof(uint16_t)                   \
     }
 
-LL_TEMPLATE void waitlock_acquire(eng_u32 *word)
+/* `spins`, in pauses, read-only during a run: when to yield. The bound is for the checker, where
+ * nobody is preempted and giving up a wait only to resume it changes nothing but the number of runs. */
+#define WAITLOCK_NEVER_YIELDS 65536u
+
+LL_TEMPLATE void waitlock_acquire(eng_u32 *word, uint32_t spins)
 {
     /* rlx: the number orders the threads, the await takes the lock */
     uint16_t mine = eng_add_rlx(eng_half(word, WAITLOCK_NEXT), 1);
+    /* pairs with waitlock_release */
+    const struct eng_term called = eng_term_eq_acq(eng_half(word, WAITLOCK_SERVING), mine);
+    const struct eng_giveup giveup = {.budget = spins < WAITLOCK_NEVER_YIELDS ? spins : 0};
 
-    eng_await_eq_acq(eng_half(word, WAITLOCK_SERVING), mine); /* pairs with waitlock_release */
+    while (eng_await_any(&called, 1, &giveup) < 0) {
+        eng_count(LL_EV_waitlock_yield);
+        eng_yield();
+    }
 }
 
 LL_TEMPLATE void waitlock_release(eng_u32 *word)

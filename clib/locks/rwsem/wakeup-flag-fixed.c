@@ -73,15 +73,11 @@ static void downgrade(void *lock, void *node)
 }
 
 static const struct ll_field lock_fields[] = {
-    LL_FIELD(struct rwsem, count),
-    WAITLOCK_FIELDS(struct rwsem, wait_lock),
-    LL_FIELD(struct rwsem, wakeup),
-    LL_FIELD(struct rwsem, first),
-    LL_FIELD(struct rwsem, last),
-    LL_FIELD(struct rwsem, steal),
-    LL_FIELD(struct rwsem, check_first),
-    LL_FIELD(struct rwsem, mode),
-    LL_FIELD_END,
+    LL_FIELD(struct rwsem, count),       WAITLOCK_FIELDS(struct rwsem, wait_lock),
+    LL_FIELD(struct rwsem, wakeup),      LL_FIELD(struct rwsem, first),
+    LL_FIELD(struct rwsem, last),        LL_FIELD(struct rwsem, steal),
+    LL_FIELD(struct rwsem, check_first), LL_FIELD(struct rwsem, waitlock_spin),
+    LL_FIELD(struct rwsem, mode),        LL_FIELD_END,
 };
 
 static const struct ll_field node_fields[] = {

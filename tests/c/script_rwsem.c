@@ -3,9 +3,9 @@
  *
  *   script_rwsem [TIMES]     the whole play so often, 3 by default
  *
- * Four threads play: the waker A and the thief B, who write, the victim V at the front of the queue,
- * and a passer-by D. This one directs. Sync points of the locks (test build) hold A where the fault needs it; no
- * step depends on time, but for a bound after which a script has failed.
+ * Four threads play: the waker A and the thief B, who write, the victim V in the queue, and a
+ * passer-by D. This one directs. Sync points of the locks (test build) hold A where the fault
+ * needs it; no step depends on time, but for a bound after which a script has failed.
  *
  *   step  who  does                                      held, or seen to be    count after   flag
  *   0     A    writes; V queues behind it                V is parked            2Z + 1        0
@@ -16,13 +16,29 @@
  *   5     B    releases: skips, or queues for wait_lock  B is done, or there    Z             1
  *   6     A    clears the flag, leaves                   A and B are done       Z             0
  *
- * The same steps are what the checker's shortest traces of client `shared` (2 writers, 1 turn; victim a
- * reader or a writer) consist of: T of the ended wake_queue is A, T of the early return there is B.
- * With mode clear-first, and for a reader with retry, the flag is 0 from step 3 on, and B queues.
+ * Another way needs no thief: A grants the lock to a reader B at the front, V writes and stands
+ * behind. B comes in and leaves before A clears the flag, and skips.
+ *
+ *   0     A    writes; B, then V queue behind it         both are parked         2Z + 1        0
+ *   1     A    releases, wakes: grants B                 A at the flag's clear   Z + 1         1
+ *   2     B    comes in, releases: skips, or queues      B is done, or there     Z             1
+ *   3     A    clears the flag, leaves                   A and B are done        Z             0
+ *
+ * In a trace of the checker (client shared, 2 writers and a reader, or 3 writers) the steps are
+ *
+ *   1     count by rwsem_leave, wakeup 0 -> 1 in rwsem_wake_queue, first read in rwsem_wake_front
+ *   2     count by the thief's rwsem_enter, or by its rwsem_take if it stood in the queue
+ *   3, 4  count up and down in rwsem_count_reader; or the unpark in rwsem_wake_front, then V's park
+ *         and its look at count; or, without a thief, `task` cleared in rwsem_grant
+ *   5     count by the rwsem_leave of B, wakeup read as 1 in rwsem_wake_queue: the end of B
+ *   6     wakeup 1 -> 0 in rwsem_do_wake: the end of A
+ *
+ * A stranded reader takes 4 preemptions, a writer 3 with a thief and 2 without. With clear-first,
+ * and for a reader with retry, the flag is down when B comes, and B queues for the wait lock.
  *
  * Stranded: A and B have returned, nobody is active, the queue is not empty, the flag is down, the
- * wait lock free, and V is parked without a permit. Nobody is left who could wake it; so a passer-by
- * does, as in life, and the script ends.
+ * wait lock free, and V is parked without a permit. Nobody is left who could wake it; so D does, as
+ * passers-by do in life, and the script ends.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -47,8 +63,9 @@ struct script {
     const struct ll_lock_desc *desc;
     const char *hold; /* sync point at which step 1 ends */
     uint32_t mode, steal, check_first;
-    bool writer;      /* V writes */
-    bool downgrades;  /* A, between entering and leaving */
+    bool writer;     /* V writes */
+    bool downgrades; /* A, between entering and leaving */
+    bool b_reads;
     bool is_stranded; /* what must come out */
 };
 
@@ -124,7 +141,9 @@ static void act(struct actor *a, unsigned action)
     const struct ll_lock_desc *d = a->stage->script->desc;
     void *lock = a->stage->box.lock, *node = a->stage->box.node[a->who];
     bool downgrades = a->who == A && a->stage->script->downgrades;
-    bool shared = a->who == V ? !a->stage->script->writer : action == 2;
+    bool shared = a->who == V   ? !a->stage->script->writer
+                  : a->who == B ? a->stage->script->b_reads
+                                : action == 2;
 
     if (action == 1 && downgrades)
         d->shared.downgrade(lock, node);
@@ -253,11 +272,24 @@ static void count_is(const struct stage *s, int step, int64_t count)
            (unsigned long long)LOAD(l->count));
 }
 
-/* Steps 0 to 6 of the table. */
-static void steps(struct stage *s)
+/* B releases while A is held at the flag's clear; then A goes. */
+static void last_steps(struct stage *s, int step)
 {
     const struct actor *b = &s->actor[B];
-    uint64_t undone = 0;
+
+    ask(s, B);
+    UNTIL(s, b->done == b->asked || (b->passed && !strcmp(b->passed, "rwsem.before_wait_lock")));
+    count_is(s, step, RWSEM_WAITING);
+    EXPECT((b->done == b->asked) == s->script->is_stranded, "%s, step %d: B %s", s->script->name,
+           step, b->done == b->asked ? "left without waking" : "came for the wait lock");
+    let_go(s, NULL);
+    UNTIL(s, b->done == b->asked);
+}
+
+/* The first table: B is a thief. */
+static void steps(struct stage *s)
+{
+    uint64_t undone;
 
     ask_and_see(s, A);
     count_is(s, 0, RWSEM_WRITE);
@@ -284,14 +316,28 @@ static void steps(struct stage *s)
                s->script->name);
     count_is(s, 4, 2 * RWSEM_WAITING + 1);
 
-    ask(s, B);
-    UNTIL(s, b->done == b->asked || (b->passed && !strcmp(b->passed, "rwsem.before_wait_lock")));
-    count_is(s, 5, RWSEM_WAITING);
-    EXPECT((b->done == b->asked) == s->script->is_stranded, "%s, step 5: B %s", s->script->name,
-           b->done == b->asked ? "left without waking" : "came for the wait lock");
+    last_steps(s, 5);
+}
 
-    let_go(s, NULL);
-    UNTIL(s, b->done == b->asked);
+/* The second table: B is a reader in front of V. */
+static void steps_behind_a_reader(struct stage *s)
+{
+    ask_and_see(s, A);
+    ask(s, B);
+    until_parked(s, B);
+    ask(s, V);
+    until_parked(s, V);
+    count_is(s, 0, 2 * RWSEM_WAITING + 1);
+
+    pthread_mutex_lock(&s->mutex);
+    s->actor[A].hold = "rwsem.before_flag_clear";
+    pthread_mutex_unlock(&s->mutex);
+    ask(s, A);
+    UNTIL(s, s->actor[A].at != NULL);
+    UNTIL(s, s->actor[B].done == 1);
+    count_is(s, 1, RWSEM_WAITING + 1);
+
+    last_steps(s, 2);
 }
 
 /* V sleeps, and whoever could have woken it has left. */
@@ -323,7 +369,10 @@ static void run_script(const struct script *script)
     static struct stage s;
 
     raise_curtain(&s, script);
-    steps(&s);
+    if (script->b_reads)
+        steps_behind_a_reader(&s);
+    else
+        steps(&s);
     if (script->is_stranded) {
         is_stranded(&s);
         pass_by(&s);
@@ -386,7 +435,7 @@ static void both_victims(const char *reader, const char *writer, struct script s
     run_script(&script);
 }
 
-/* Every lock, mode and parameter; stealing in the slow path takes wait_lock, so A must not have it. */
+/* Every lock, mode and parameter. Stealing in the slow path takes wait_lock: A must not have it. */
 static void whole_play(void)
 {
     static const struct {
@@ -411,6 +460,21 @@ static void whole_play(void)
     }
 }
 
+static void behind_a_reader(void)
+{
+    static const struct script script[] = {
+        {.name = "3.12, behind a reader", .desc = BASE},
+        {.name = "wakeup-flag, behind a reader", .desc = FLAG, .is_stranded = true},
+        {.name = "clear-first, behind a reader", .desc = FIXED, .mode = CLEAR_FIRST},
+        {.name = "retry, behind a reader", .desc = FIXED, .mode = RETRY, .is_stranded = true}};
+
+    for (unsigned i = 0; i < sizeof(script) / sizeof(script[0]); i++) {
+        struct script s = script[i];
+        s.writer = s.b_reads = true;
+        run_script(&s);
+    }
+}
+
 static void downgrades(void)
 {
     static const struct ll_lock_desc *const lock[] = {BASE, FLAG, FIXED};
@@ -428,6 +492,7 @@ int main(int argc, char **argv)
 
     for (int i = 0; i < times && !expect_failures; i++) {
         whole_play();
+        behind_a_reader();
         downgrades();
     }
     DONE();

@@ -2,6 +2,7 @@
 """The model checker's answer to litmus tests against that of the axioms: states and executions."""
 
 import math
+import re
 from collections import Counter
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 import litmus_axioms as axioms
 import locklab
+from locklab.litmus_operands import NAMES
 from support import ROOT
 
 pytestmark = pytest.mark.check
@@ -115,3 +117,10 @@ def test_the_axioms_tell_the_models_apart() -> None:
     both = frozenset({("0:EAX", 0), ("1:EAX", 0), ("x", 1), ("y", 1)})
     assert both not in axioms.states(test, "sc")
     assert axioms.states(test, "tso")[both] == 1
+
+
+def test_the_document_names_every_instruction() -> None:
+    text = (ROOT / "docs" / "LITMUS.md").read_text(encoding="utf-8")
+    table = text.partition("## What is read")[2].partition("**Refused")[0]
+    for name in NAMES:
+        assert re.search(rf"\b{name}(cc)?\b", table), f"docs/LITMUS.md does not say {name}"

@@ -198,7 +198,7 @@ static bool access_memory(struct litmus *l, uint32_t thread, const struct ll_lit
     t->stores = op->code == LL_LITMUS_STORE  ? t->stores + 1
                 : op->code == LL_LITMUS_LOAD ? t->stores
                                              : 0;
-    if (t->stores > LITMUS_MAX_STORES) {
+    if (l->program->memory == LL_MEMORY_TSO && t->stores > LITMUS_MAX_STORES) {
         out_of_buffer(l, op);
         return false;
     }

@@ -89,8 +89,10 @@ def read(text: str, line: int, arch: str) -> Instruction:
     words = text.split(None, 1)
     lock = words[0].upper() == "LOCK"
     if lock:
-        words = words[1].split(None, 1) if len(words) > 1 else [""]
-    name, width, cond = _name(words[0], text)
+        if len(words) == 1:
+            raise NotUnderstood("'LOCK' stands alone")
+        words = words[1].split(None, 1)
+    name, width, cond = _name(words[0])
     parts = _split(words[1]) if len(words) > 1 else []
     if len(parts) != NAMES[name]:
         raise NotUnderstood(f"{words[0]} takes {NAMES[name]} operands, not {len(parts)}")
@@ -103,7 +105,7 @@ def read(text: str, line: int, arch: str) -> Instruction:
     return Instruction(line, text, name, operands, _width(width, operands), cond, lock)
 
 
-def _name(word: str, text: str) -> tuple[str, int | None, int | None]:
+def _name(word: str) -> tuple[str, int | None, int | None]:
     """The table's name, the width of a suffix, the condition code."""
     upper = word.upper()
     for stem, width in ((upper, None), (upper[:-1], SUFFIXES.get(upper[-1:]))):
@@ -115,7 +117,7 @@ def _name(word: str, text: str) -> tuple[str, int | None, int | None]:
                 return family, width, CONDITIONS[rest]
         if stem in NAMES and stem not in ("CMOV", "J") and not (width and stem in _UNSIZED):
             return stem, width, None
-    raise NotUnderstood(f"instruction {word or text!r} is not supported", unsupported=True)
+    raise NotUnderstood(f"instruction {word} is not supported", unsupported=True)
 
 
 def _split(text: str) -> list[str]:

@@ -3,18 +3,18 @@
  *
  * Idea     One counter says how many are active, whether one of them writes and whether anybody
  *          waits (rwsem_tmpl.h). Who brings the active part to 0 with waiters behind it takes
- *          wait_lock and wakes: all readers at the front, whom it counts in itself, or the one writer
- *          at the front, who then competes with those that come along.
+ *          wait_lock and wakes: all readers at the front, whom it counts in itself, or the one
+ *          writer at the front, who then competes with those that come along.
  * Lines    Uncontended 1 RMW to enter, 1 to leave, on `count`. Everything else is on the same line:
  *          each release past a queue takes the ticket lock there, useful or not.
  * Order    Readers FIFO behind writers, but writers steal from the queue without bound. release:
  *          sub-rel on `count`, pairs with add-acq and cas-acq there; a waker's add-acq-rel and the
  *          store-rel of `task` hand it on to the readers, pairs with their load-acq.
- * Origin   The kernel's rwsem as it stood in Linux 3.12, from a description in prose; its wake-up was
- *          discussed on the Linux kernel mailing list in September and October 2013.
- * Differs  Records live in the threads' nodes, not on stacks; the list ends in NULL. Nothing is added
- *          to `count` when the sum is 0. wait_lock never disables interrupts or preemption; its
- *          waiters yield after `waitlock_spin` pauses instead.
+ * Origin   The kernel's rwsem as it stood in Linux 3.12, from a description in prose; its wake-up
+ *          was discussed on the Linux kernel mailing list in September and October 2013.
+ * Differs  Records live in the threads' nodes, not on stacks; the list ends in NULL. Nothing is
+ *          added to `count` when the sum is 0. wait_lock never disables interrupts or preemption;
+ *          its waiters yield after `waitlock_spin` pauses instead.
  */
 #include "locks/rwsem/rwsem_tmpl.h"
 
@@ -74,10 +74,15 @@ static void downgrade(void *lock, void *node)
 }
 
 static const struct ll_field lock_fields[] = {
-    LL_FIELD(struct rwsem, count),         WAITLOCK_FIELDS(struct rwsem, wait_lock),
-    LL_FIELD(struct rwsem, first),         LL_FIELD(struct rwsem, last),
-    LL_FIELD(struct rwsem, steal),         LL_FIELD(struct rwsem, check_first),
-    LL_FIELD(struct rwsem, waitlock_spin), LL_FIELD_END,
+    LL_FIELD(struct rwsem, count),
+    WAITLOCK_FIELDS(struct rwsem, wait_lock),
+    LL_FIELD(struct rwsem, first),
+    LL_FIELD(struct rwsem, last),
+    /* parameters */
+    LL_FIELD(struct rwsem, steal),
+    LL_FIELD(struct rwsem, check_first),
+    LL_FIELD(struct rwsem, waitlock_spin),
+    LL_FIELD_END,
 };
 
 static const struct ll_field node_fields[] = {

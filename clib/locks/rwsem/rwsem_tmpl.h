@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* rwsem_tmpl.h - body shared by the sleeping reader-writer locks (see those files for origins).
  *
- * COUNT. 64 bits, signed. The low half is the number of active units: readers inside or on their way
- * in, and one for each writer inside or trying. The high half holds the biases, each of them Z:
+ * COUNT. 64 bits, signed. The low half is the number of active units: readers inside or on their
+ * way in, and one for each writer inside or trying. The high half holds the biases, each of them Z:
  * one for each of those writers, and one, whatever its length, for a queue that is not empty.
  *
  *   0         free, no queue                n          n readers
- *   Z         queue, nobody active: whoever brought the active part down to 0 owes the queue a wake-up
+ *   Z         queue, nobody active: who brought the active part down to 0 owes the queue a wake-up
  *   Z + n     queue and n readers; or one writer, n - 1 readers trying, no queue: the list tells
  *   2Z + 1    queue and one writer          below Z    seen with wait_lock held, queue not empty:
  *                                                      a writer is in, or trying
  *
  * A queued thread has no active unit. Readers never enter past a queue; writers may ("steal").
  *
- * LIST. FIFO, of records that live in the threads' nodes; only the holder of wait_lock touches links
- * and types. A reader leaves the list when it is granted the lock: the waker counts it, then clears
- * its `task`. A writer is only woken; it stays in the list until it has taken the lock itself.
+ * LIST. FIFO, of records that live in the threads' nodes; only the holder of wait_lock touches
+ * links and types. A reader leaves the list when it is granted the lock: the waker counts it, then
+ * clears its `task`. A writer is only woken; it stays in the list until it has taken the lock.
  *
  * FLAG. `wakeup` tells releasers that somebody is about to wake the queue, so that they need not
  * wait for wait_lock just to find it done. When it is cleared makes the difference, see the files.
@@ -107,7 +107,7 @@ LL_TEMPLATE void rwsem_unlink(struct rwsem *l, struct rwsem_node *n)
 
 /* ---- waking; wait_lock is held and the list is not empty ---- */
 
-/* A reader is first: counts it in, unless a writer is in. False: that writer will wake the queue. */
+/* A reader is first: counts it in, unless a writer is in. False: that writer owes the wake-up. */
 LL_TEMPLATE bool rwsem_count_reader(struct rwsem *l, struct rwsem_policy p)
 {
     for (;;) {
@@ -124,8 +124,8 @@ LL_TEMPLATE bool rwsem_count_reader(struct rwsem *l, struct rwsem_policy p)
             return false;
         /* from here on releasers come for wait_lock; those before left the waking to us */
         eng_store_rlx(&l->wakeup, 0);
-        /* the next look at count must not pass the clear: a releaser in between would read 1 and go,
-         * and we would not see that it has released. Pairs with the fence in rwsem_wake. */
+        /* the next look at count must not pass the clear: a releaser in between would read 1 and
+         * go, and we would not see its release. Pairs with the fence in rwsem_wake_queue. */
         eng_fence_full();
     }
 }
@@ -341,8 +341,8 @@ LL_TEMPLATE void rwsem_wake_queue(struct rwsem *l, struct rwsem_policy p)
     waitlock_release(&l->wait_lock);
 }
 
-/* The writer becomes a reader without letting anybody else in between. True: readers may be first in
- * the queue, and the caller lets them in by rwsem_wake_readers. */
+/* The writer becomes a reader without letting anybody else in between. True: readers may be first
+ * in the queue, and the caller lets them in by rwsem_wake_readers. */
 LL_TEMPLATE bool rwsem_keep_shared(struct rwsem *l)
 {
     /* rel: readers that enter from now on see our writes; pairs with their acquire of count */

@@ -2,8 +2,8 @@
 /* waitlock_tmpl.h - the small lock inside a sleeping lock: a ticket lock in one 32-bit word.
  *
  * FIFO, so that threads that come to wake somebody form the convoy that such locks are known for.
- * Nobody sleeps while holding it, but a holder can be preempted, often by the very thread that it has
- * woken. So waiters that have spun for a while yield; they keep their number.
+ * Nobody sleeps while holding it, but a holder can be preempted, often by the very thread that it
+ * has woken. So waiters that have spun for a while yield; they keep their number.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ enum { WAITLOCK_SERVING, WAITLOCK_NEXT };
     }
 
 /* `spins`, in pauses, read-only during a run: when to yield. The bound is for the checker, where
- * nobody is preempted and giving up a wait only to resume it changes nothing but the number of runs. */
+ * giving up a wait only to resume it changes nothing but the number of runs. */
 #define WAITLOCK_NEVER_YIELDS 65536u
 
 LL_TEMPLATE void waitlock_acquire(eng_u32 *word, uint32_t spins)

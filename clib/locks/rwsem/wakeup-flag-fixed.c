@@ -2,15 +2,15 @@
 /* wakeup-flag-fixed - wakeup-flag, mended: by lowering the flag before the queue is looked at
  *
  * Idea     mode=clear-first: the flag says that somebody waits for wait_lock in order to wake, and
- *          falls when that thread has it, before it looks at `count`. Who reads 1 has released before
- *          that look. So only those are spared that come while a waker waits.
- *          mode=retry: the flag stays raised while somebody wakes; a waker that gives up on a reader
- *          because a writer is in lowers the flag and looks once more. That saves the reader, but not a
- *          writer at the front, who is woken while the flag is up, finds a thief and sleeps again.
+ *          falls when that thread has it, before it looks at `count`. Who reads 1 has released
+ *          before that look. So only those are spared that come while a waker waits.
+ *          mode=retry: the flag stays raised while somebody wakes; a waker that gives up on a
+ *          reader because a writer is in lowers the flag and looks once more. That saves the
+ *          reader, but not a writer at the front, who is woken while the flag is up.
  * Lines    As wakeup-flag, and a fence for each release past a queue.
- * Order    As 3.12. Store buffering between `count` and `wakeup`: a releaser changes `count` and reads
- *          the flag, a waker lowers the flag and reads `count`; full fences on both sides keep both
- *          from reading the old value.
+ * Order    As 3.12. Store buffering between `count` and `wakeup`: a releaser changes `count` and
+ *          reads the flag, a waker lowers the flag and reads `count`; full fences on both sides
+ *          keep both from reading the old value.
  * Origin   retry was proposed in the thread that wakeup-flag stems from, Linux kernel mailing list,
  *          October 2013; from a description in prose. clear-first is ours.
  * Differs  The modes are a parameter rather than two locks; retry is there to show what it leaves.
@@ -73,11 +73,17 @@ static void downgrade(void *lock, void *node)
 }
 
 static const struct ll_field lock_fields[] = {
-    LL_FIELD(struct rwsem, count),       WAITLOCK_FIELDS(struct rwsem, wait_lock),
-    LL_FIELD(struct rwsem, wakeup),      LL_FIELD(struct rwsem, first),
-    LL_FIELD(struct rwsem, last),        LL_FIELD(struct rwsem, steal),
-    LL_FIELD(struct rwsem, check_first), LL_FIELD(struct rwsem, waitlock_spin),
-    LL_FIELD(struct rwsem, mode),        LL_FIELD_END,
+    LL_FIELD(struct rwsem, count),
+    WAITLOCK_FIELDS(struct rwsem, wait_lock),
+    LL_FIELD(struct rwsem, wakeup),
+    LL_FIELD(struct rwsem, first),
+    LL_FIELD(struct rwsem, last),
+    /* parameters */
+    LL_FIELD(struct rwsem, steal),
+    LL_FIELD(struct rwsem, check_first),
+    LL_FIELD(struct rwsem, waitlock_spin),
+    LL_FIELD(struct rwsem, mode),
+    LL_FIELD_END,
 };
 
 static const struct ll_field node_fields[] = {

@@ -2,23 +2,25 @@
 /* wakeup-flag - 3.12 with a wake-in-progress flag; LOSES WAITERS, kept for its fault
  *
  * Idea     When many readers leave at once, all of them queue for wait_lock to do what only one has
- *          to do. So a waker raises a flag, and who finds it raised leaves without waiting. The flag
- *          falls when the waker is done.
- * Lines    As 3.12, but a release that finds the flag raised takes a load in place of two RMWs and a
- *          wait. The flag shares the line with the rest, in what was padding.
+ *          to do. So a waker raises a flag, and who finds it raised leaves without waiting. The
+ *          flag falls when the waker is done.
+ * Lines    As 3.12, but a release that finds the flag raised takes a load in place of two RMWs and
+ *          a wait. The flag shares the line with the rest, in what was padding.
  * Order    As 3.12. The flag is relaxed: it hands nothing on.
- * Origin   Proposed on the Linux kernel mailing list in September 2013; the stranded reader was found
- *          there, in review. From a description in prose.
- * Differs  On purpose not: who skips relies on a waker that may have looked already.
+ * Origin   Proposed on the Linux kernel mailing list in September 2013; the stranded reader was
+ *          found there, in review. From a description in prose.
+ * Differs  In nothing that matters: the fault is the proposal's. Who skips relies on a waker that
+ *          may have looked already.
  *            waker                            thief
  *            raises the flag, takes wait_lock
  *                                             enters past the queue
  *            finds a writer in, gives up
  *                                             leaves, owes a wake-up, sees the flag, goes
  *            lowers the flag
- *          Nobody is active, the reader at the front sleeps, nobody will wake it. With a writer at the
- *          front: it is woken, finds the thief inside and sleeps again. Three threads are enough; the
- *          next one that comes by repairs it.
+ *          Nobody is active, the reader at the front sleeps, nobody will wake it. A writer at the
+ *          front is woken, finds the thief inside and sleeps again; or it stands behind a reader
+ *          that the waker lets in and that leaves while the flag is up. Three threads are enough;
+ *          the next one that comes by repairs it.
  */
 #include "locks/rwsem/rwsem_tmpl.h"
 
@@ -83,6 +85,7 @@ static const struct ll_field lock_fields[] = {
     LL_FIELD(struct rwsem, wakeup),
     LL_FIELD(struct rwsem, first),
     LL_FIELD(struct rwsem, last),
+    /* parameters */
     LL_FIELD(struct rwsem, steal),
     LL_FIELD(struct rwsem, check_first),
     LL_FIELD(struct rwsem, waitlock_spin),

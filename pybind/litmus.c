@@ -328,6 +328,7 @@ int lab_litmus_add(PyObject *mod, struct mod_state *st)
     (void)st;
     if (add_codes(mod) < 0 ||
         PyModule_AddIntConstant(mod, "LITMUS_ADDRESS", LL_LITMUS_ADDRESS(0)) < 0 ||
+        PyModule_AddIntConstant(mod, "LITMUS_MAX_LOCATIONS", LL_LITMUS_MAX_LOCATIONS) < 0 ||
         PyModule_AddIntConstant(mod, "LITMUS_MAX_THREADS", LL_CHECK_MAX_THREADS) < 0 ||
         PyModule_AddIntConstant(mod, "LITMUS_NONE", LL_LITMUS_NONE) < 0)
         return -1;

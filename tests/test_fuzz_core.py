@@ -172,7 +172,8 @@ def test_every_public_name_is_fuzzed() -> None:
     classes = {"Array", "Histogram", "Lock", "Run", "Server"}
     assert public - classes - APART - set(FUNCTIONS) == {
         *("ABI", "BUCKETS", "HAS_SERVER", "MAX_THREADS"),
-        *("LITMUS_ADDRESS", "LITMUS_CODES", "LITMUS_MAX_THREADS", "LITMUS_NONE"),
+        *("LITMUS_ADDRESS", "LITMUS_CODES", "LITMUS_MAX_LOCATIONS", "LITMUS_MAX_THREADS"),
+        "LITMUS_NONE",
     }
 
 

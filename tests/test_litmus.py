@@ -2,6 +2,8 @@
 """`locklab litmus` and `locklab.litmus`: what they print, read and decide."""
 
 import json
+import signal
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -148,6 +150,11 @@ def test_a_location_has_the_width_of_its_accesses() -> None:
         "MOVB [x],$200\nMOVW [y],$-2\nMOVQ [z],$-3", "", "locations [x; y; z;] exists (true)"
     )
     assert found.states == [({"[x]": -56, "[y]": -2, "[z]": -3}, 1)]
+
+
+def test_a_location_reached_through_a_register_has_the_width_of_such_accesses() -> None:
+    found = run("MOV RAX,$-1\nMOV [RDI],RAX", "0:RDI=x;", "exists (x=0xffffffffffffffff)")
+    assert found.states == [({"[x]": -1}, 1)]
 
 
 def test_a_narrow_register_is_a_part_of_the_wide_one() -> None:
@@ -329,6 +336,40 @@ def test_a_witness_and_a_counterexample_decide_in_spite_of_a_bound() -> None:
     assert (found.complete, found.decided, found.observation) == (False, True, "Sometimes")
     assert found.executions == whole.executions - 1
     assert "were not all" in found.reason
+
+
+LONG = f"X86 t\n{{ }}\nP0|P1|P2|P3;\n{'INC [x]|INC [x]|INC [x]|INC [x];' * 4}\nexists (x=16)\n"
+
+
+def test_the_time_is_bounded() -> None:
+    found = locklab.litmus(LONG, seconds=0.2)
+    assert not found.complete
+    assert found.seconds < 60
+
+
+class OurAlarmError(Exception):
+    """What the handler of a signal raises."""
+
+
+def test_a_signal_ends_a_test() -> None:
+    def handler(number: int, frame: object) -> None:
+        raise OurAlarmError
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        with pytest.raises(OurAlarmError):
+            locklab.litmus(LONG, seconds=600)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_threads_take_turns() -> None:
+    path = TESTS / "SB4.litmus"
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: locklab.litmus(path), range(40)))
+    assert {(verdict.positive, verdict.negative) for verdict in found} == {(1, 15)}
 
 
 def test_eight_threads_run() -> None:

@@ -58,6 +58,7 @@ WRONG = [
     ("MOV $1,EAX", "", "", "target of 'MOV $1,EAX' is a constant"),
     ("MOV [AX],$1", "", "", "too narrow for an address"),
     ("MOV [x],$4294967296", "", "", "4294967296 does not fit in 32 bits"),
+    ("MOV [x],$0x4c4c0040", "", "", "1280049216 is taken"),
     ("MOV [x],$-2147483649", "", "", "does not fit in 32 bits"),
     ("JMP L1", "", "", "label L1 does not stand in this thread"),
     ("L: NOP ; L: NOP", "", "", "label L stands twice"),

@@ -267,6 +267,7 @@ def start(plan: Plan, /) -> Run: ...
 
 LITMUS_CODES: Final[tuple[str, ...]]
 LITMUS_ADDRESS: Final[int]  # what points to location 0; the next is 64 further
+LITMUS_MAX_LOCATIONS: Final[int]
 LITMUS_MAX_THREADS: Final[int]
 LITMUS_NONE: Final[int]
 

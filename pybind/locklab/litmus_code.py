@@ -54,6 +54,8 @@ def bits_of(constant: Constant, width: int, locations: Mapping[str, Location]) -
         value = address(locations[constant.pointer].index)
     else:
         value = constant.number
+        if address(0) <= value < address(_core.LITMUS_MAX_LOCATIONS):
+            raise NotUnderstood(f"{value} is taken: locations have such addresses")
     if not -(1 << 8 * width - 1) <= value < 1 << 8 * width:
         what = constant.pointer or constant.number
         raise NotUnderstood(f"{what} does not fit in {8 * width} bits")

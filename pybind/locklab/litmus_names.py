@@ -28,17 +28,24 @@ class Names:
     locations: dict[str, Location] = field(default_factory=dict)
 
     def settle(self) -> None:
-        """A width each: as declared, else that of the accesses, else 32 bits."""
+        """A width each: as declared, else that of the accesses, else 32 bits.
+
+        Which location an access through a register means is known only when it happens; their
+        widths count where a location has no other.
+        """
         seen: dict[str, set[int]] = {}
+        through: set[int] = set()
         for instruction in (i for code in self.code for i in code):
+            width = {instruction.width} if instruction.width else set()
             for operand in instruction.operands:
                 if isinstance(operand, Memory) and operand.name is not None:
-                    widths = seen.setdefault(operand.name, set())
-                    widths |= {instruction.width} if instruction.width else set()
+                    seen.setdefault(operand.name, set()).update(width)
+                elif isinstance(operand, Memory):
+                    through |= width
                 elif isinstance(operand, Constant) and operand.pointer is not None:
                     seen.setdefault(operand.pointer, set())
         for name in (*self.init.locations, *self.init.pointers(), *seen):
-            self._location(name, seen.get(name, set()))
+            self._location(name, seen.get(name) or through)
         for name, start in self.init.locations.items():
             found = self.locations[name]
             try:

@@ -133,6 +133,18 @@ def test_att_syntax_has_the_target_last() -> None:
     assert (found.observation, found.positive, found.negative) == ("Never", 0, 2)
 
 
+@pytest.mark.parametrize("operands", ["(x),%ecx", "%ecx,(x)"])
+def test_memory_is_the_target_of_a_compare_exchange_in_either_order(operands: str) -> None:
+    found = run(f"lock cmpxchgl {operands}", "0:ecx=3;", "forall (x=3)", arch="X86_64")
+    assert found.ok
+
+
+def test_without_a_condition_the_states_are_shown() -> None:
+    found = run("MOV [x],$1 | MOV [x],$2", "", "locations [x]")
+    assert [state for state, _ in found.states] == [{"[x]": 1}, {"[x]": 2}]
+    assert (found.quantifier, found.condition, found.observation) == ("forall", "true", "Always")
+
+
 def test_registers_and_locations_can_point_to_locations() -> None:
     found = run(
         "movq $-1,(%rdi) | movq (p),%rsi\nmfence | movq (%rsi),%rax\nmovb $7,y(%rip) | nop",

@@ -100,6 +100,8 @@ def read(text: str, line: int, arch: str) -> Instruction:
         return Instruction(line, text, name, (Label(_label(parts[0])),), cond=cond, lock=lock)
     operand = _intel if arch == "X86" else _att
     operands = tuple(operand(part) for part in (parts if arch == "X86" else reversed(parts)))
+    if name in ("XADD", "CMPXCHG") and isinstance(operands[1], Memory):
+        operands = operands[::-1]  # herd's own order in X86_64; memory can only be the target
     if isinstance(operands[0] if operands else None, Constant) and name not in ("CMP", "TEST"):
         raise NotUnderstood(f"the target of {text!r} is a constant")
     return Instruction(line, text, name, operands, _width(width, operands), cond, lock)

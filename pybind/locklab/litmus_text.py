@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 from locklab import _core
 from locklab.litmus_code import Coder, Location, Op
-from locklab.litmus_condition import Condition, Reader, atoms
+from locklab.litmus_condition import Condition, Reader, Truth, atoms
 from locklab.litmus_init import Init
 from locklab.litmus_names import Names
 from locklab.litmus_operands import Instruction, NotUnderstood, read
@@ -230,6 +230,8 @@ class _Parser(Source):
         head = _QUANTIFIER.match(rest)
         if head is None:
             self.skip_blanks()
+            if self.shown and not self.rest():
+                return "forall", Truth(True), kept
             self.fail("the condition is missing: exists, ~exists or forall")
         self.goto(self.at + head.end())
         return "".join(head[1].split()), self._condition(rest[head.end() :]), kept

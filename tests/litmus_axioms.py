@@ -44,6 +44,10 @@ class NeedsValue(Exception):  # noqa: N818 - no error
     """A read for which no value was given."""
 
 
+class TooMany(Exception):  # noqa: N818 - a bound of the caller's
+    """There are more runs than was allowed."""
+
+
 def read(text: str) -> Test:
     """The test in `text`; only the forms that our own tests use."""
     text = re.sub(r"\(\*.*?\*\)", "", text, flags=re.DOTALL)
@@ -130,8 +134,8 @@ def execute(code: list[str], regs: dict[str, int], given: Iterator[int]) -> list
 Run = tuple[list[Event], dict[str, int]]
 
 
-def runs(test: Test) -> list[list[Run]]:
-    """All runs of each thread, with whatever its reads could see at most."""
+def runs(test: Test, most_runs: int = 100_000) -> list[list[Run]]:
+    """All runs of each thread, with whatever its reads could see at most; or TooMany of them."""
     seen = defaultdict(set, {p: {v} for p, v in test.init.items() if ":" not in p})
     for turn in count():
         found: list[list[Run]] = []
@@ -140,6 +144,8 @@ def runs(test: Test) -> list[list[Run]]:
             regs = {p.split(":")[1]: v for p, v in test.init.items() if p.startswith(f"{i}:")}
             while todo:
                 given, result = todo.pop(), dict(regs)
+                if len(mine) + len(todo) > most_runs:
+                    raise TooMany
                 try:
                     mine.append((execute(code, result, iter(given)), result))
                 except NeedsValue as need:

@@ -105,8 +105,12 @@ def programs(draw: st.DrawFn) -> str:
 @settings(max_examples=150, deadline=None)
 @given(programs())
 def test_random_program(text: str) -> None:
-    combinations = math.prod(len(runs) for runs in axioms.runs(axioms.read(text)))
-    assume(combinations <= 2000)
+    assume(text.count("[") <= 8)  # of which one is that of `locations`: the axioms try all orders
+    try:
+        found = axioms.runs(axioms.read(text), most_runs=500)
+    except axioms.TooMany:
+        found = None
+    assume(found is not None and math.prod(map(len, found)) <= 2000)
     for memory in MEMORIES:
         agree(text, memory)
 

@@ -137,8 +137,7 @@ static int module_exec(PyObject *mod)
         goto fail;
     if (lab_run_add(mod, st) < 0 || lab_lock_add(mod, st) < 0 || lab_server_add(mod, st) < 0)
         goto fail;
-    if (lab_catalogue_add(mod, st) < 0 || lab_host_add(mod, st) < 0 ||
-        lab_litmus_add(mod, st) < 0)
+    if (lab_catalogue_add(mod, st) < 0 || lab_host_add(mod, st) < 0 || lab_litmus_add(mod, st) < 0)
         goto fail;
     if (PyModule_AddFunctions(mod, methods) < 0)
         goto fail;

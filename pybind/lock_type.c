@@ -152,8 +152,8 @@ static PyObject *acquire(PyObject *object, PyObject *args, PyObject *kwargs)
     return got < 0 ? NULL : PyBool_FromLong(got);
 }
 
-/* Keeps the GIL: a release waits at most for a thread between two instructions of its acquire,
- * which needs no GIL there. */
+/* Without the GIL: the release of a sleeping lock may wait for its inner spin lock, whose holder may
+ * be a thread that polls for signals in its acquire and wants the GIL for that. */
 static PyObject *release_mode(PyObject *object, bool shared)
 {
     struct mod_state *st = lab_state(Py_TYPE(object));
@@ -162,7 +162,9 @@ static PyObject *release_mode(PyObject *object, bool shared)
 
     if (!lock)
         return NULL;
+    Py_BEGIN_ALLOW_THREADS
     code = ll_lock_release(lock, shared);
+    Py_END_ALLOW_THREADS
     if (code < 0)
         return failed(st, code, shared, false);
     Py_RETURN_NONE;

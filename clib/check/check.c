@@ -32,6 +32,11 @@ int check_turn_acquire(bool (*cancelled)(void *arg), void *arg)
     return 0;
 }
 
+void check_after_fork_child(void)
+{
+    pthread_mutex_init(&turn, NULL); /* whoever had it is no thread of this process */
+}
+
 void check_turn_release(void)
 {
     pthread_mutex_unlock(&turn);

@@ -216,6 +216,10 @@ void fiber_reset(struct fiber *f, void (*entry)(void *arg), void *arg)
 #ifdef FIBER_ASAN
     __asan_unpoison_memory_region(f->stack, f->size); /* frames that never returned */
 #endif
+#ifdef FIBER_TSAN
+    __tsan_destroy_fiber(f->tsan); /* those frames would stay on its shadow stack */
+    f->tsan = __tsan_create_fiber(0);
+#endif
     set_first_frame(f);
 }
 

@@ -14,6 +14,8 @@
 #include <string.h>
 
 #include "check/check.h"
+#include "core/memory.h"
+#include "core/params.h"
 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
@@ -57,6 +59,37 @@ static void put_choices(struct writer *w, const struct check_finding *f)
     }
 }
 
+/* Does the setting say what is so without it? */
+static bool is_default(const struct ll_lock_desc *lock, const struct ll_setting *setting)
+{
+    void *without = ll_zeroed(lock->lock_size), *with = ll_zeroed(lock->lock_size);
+    bool same = false;
+
+    if (without && with) {
+        ll_params_for_check(without, lock->params);
+        ll_params_for_check(with, lock->params);
+        same = !ll_params_apply(setting, 1, lock->params, with, NULL, NULL, NULL) &&
+               !memcmp(without, with, lock->lock_size);
+    }
+    free(without);
+    free(with);
+    return same;
+}
+
+static void put_settings(struct writer *w, const struct check_plan *plan)
+{
+    const char *before = "";
+
+    for (size_t i = 0; i < plan->user.n_settings; i++) {
+        if (is_default(plan->lock, &plan->setting[i]))
+            continue;
+        put(w, "%s%s=%s", before, plan->setting[i].name, plan->setting[i].value);
+        before = ",";
+    }
+    if (*before)
+        put(w, ":");
+}
+
 void check_schedule_write(const struct check_plan *plan, struct check_finding *f)
 {
     struct writer w = {f->schedule, 0, sizeof(f->schedule)};
@@ -72,10 +105,7 @@ void check_schedule_write(const struct check_plan *plan, struct check_finding *f
     if (plan->user.memory == LL_MEMORY_SC)
         put(&w, "s");
     put(&w, ":%06x:", check_code_hash(plan->lock_id));
-    for (size_t i = 0; i < plan->user.n_settings; i++)
-        put(&w, "%s%s=%s", i ? "," : "", plan->setting[i].name, plan->setting[i].value);
-    if (plan->user.n_settings)
-        put(&w, ":");
+    put_settings(&w, plan);
     put_choices(&w, f);
     if (w.at + 1 >= w.size) /* too long to be one; the trace still tells it */
         f->schedule[0] = 0;

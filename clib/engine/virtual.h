@@ -54,7 +54,8 @@ struct vt_engine {
     void (*freed)(const void *base, size_t size);
 };
 
-extern const struct vt_engine *vt_engine; /* set while a program runs */
+extern const struct vt_engine *vt_engine
+    __attribute__((visibility("hidden"))); /* set while a program runs */
 
 LL_TEMPLATE uint64_t vt_access(const struct vt_access *a)
 {

@@ -185,7 +185,7 @@ struct ck_machine {
     uint32_t n_freed;
 };
 
-extern struct ck_machine ck;
+extern struct ck_machine ck __attribute__((visibility("hidden")));
 
 int ck_machine_init(const struct ck_program *program, const struct ck_options *options,
                     struct ck_report *report);

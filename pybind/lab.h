@@ -22,7 +22,7 @@
 #define LAB_SLICE_S 0.01 /* how long Ctrl-C may go unnoticed */
 
 struct mod_state {
-    PyTypeObject *array_type, *histogram_type, *run_type, *lock_type, *server_type;
+    PyTypeObject *array_type, *histogram_type, *run_type, *check_type, *lock_type, *server_type;
     PyObject *config_error, *unknown_name, *unsupported, *run_error, *run_timeout;
     uint64_t forks; /* how often this process was a forked child: objects made before are dead */
 };
@@ -34,6 +34,7 @@ struct mod_state *lab_state(PyTypeObject *type);
 /* One per C file: add its type or functions to the module. */
 int lab_array_add(PyObject *mod, struct mod_state *st);
 int lab_catalogue_add(PyObject *mod, struct mod_state *st);
+int lab_check_add(PyObject *mod, struct mod_state *st);
 int lab_errors_add(PyObject *mod, struct mod_state *st);
 int lab_histogram_add(PyObject *mod, struct mod_state *st);
 int lab_host_add(PyObject *mod, struct mod_state *st);
@@ -87,6 +88,39 @@ PyObject *lab_items(PyObject *value, const char *field, PyObject *keep);
 int lab_settings(struct mod_state *st, PyObject *value, PyObject *keep, struct ll_setting **out,
                  size_t *count);
 
+/* ---------------------------------------------------------------- dicts as structs */
+
+struct lab_record;
+
+enum lab_type {
+    LAB_STRING,
+    LAB_UINT32,
+    LAB_INT32, /* not negative */
+    LAB_UINT64,
+    LAB_REAL,
+    LAB_BOOLEAN,
+    LAB_CHOICE, /* an enum of locklab.h, by the names of its values */
+    LAB_OWN,
+};
+
+struct lab_key { /* tables end with name NULL */
+    const char *name;
+    enum lab_type type;
+    size_t offset;
+    const char *const *names;                               /* LAB_CHOICE: end-marked by NULL */
+    int (*own)(struct lab_record *record, PyObject *value); /* LAB_OWN */
+};
+
+struct lab_record { /* a struct under way */
+    struct mod_state *st;
+    const char *what; /* "plan", for errors */
+    const struct lab_key *keys;
+    void *base;
+    PyObject *keep; /* owned: what the struct's pointers need */
+};
+/* Sets the members that `dict` has. TypeError for other keys. r->keep is set also after an error. */
+int lab_record_fill(struct lab_record *r, PyObject *dict);
+
 /* ---------------------------------------------------------------- C to Python */
 
 /* Steals `value`, which may be NULL with an exception set; chain the calls by ||. */
@@ -108,11 +142,11 @@ PyObject *lab_array_2d(struct mod_state *st, PyObject *owner, const void *data, 
 PyObject *lab_histogram_view(struct mod_state *st, PyObject *owner, const struct ll_histogram *h);
 PyObject *lab_histogram_copy(struct mod_state *st, const struct ll_histogram *h);
 
-/* ---------------------------------------------------------------- plans, runs, results */
+/* ---------------------------------------------------------------- plans, runs, checks, results */
 
-struct lab_plan { /* a struct ll_plan and what its pointers need */
+struct lab_plan {             /* a struct ll_plan and what its pointers need */
+    struct lab_record record; /* first, so that a key's own conversion finds the whole */
     struct ll_plan plan;
-    PyObject *keep;
     struct ll_setting *settings;
     const char **perf;
 };
@@ -123,5 +157,16 @@ PyObject *lab_snapshot(struct mod_state *st, const struct ll_snapshot *s);
 PyObject *lab_result(struct mod_state *st, PyObject *run, const struct ll_result *r);
 /* The run in a Run of this process (borrowed), or NULL and TypeError or RunError. */
 struct ll_run *lab_run_of(struct mod_state *st, PyObject *run);
+
+struct lab_check_plan { /* a struct ll_check_plan and what its pointers need */
+    struct lab_record record;
+    struct ll_check_plan plan;
+    struct ll_setting *settings;
+};
+int lab_check_plan_init(struct mod_state *st, struct lab_check_plan *plan, PyObject *dict);
+void lab_check_plan_fini(struct lab_check_plan *plan); /* also after a failed init */
+
+PyObject *lab_check_progress(const struct ll_check_progress *p);
+PyObject *lab_check_result(struct mod_state *st, const struct ll_check_result *r);
 
 double lab_now_s(void); /* monotonic */

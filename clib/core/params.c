@@ -117,12 +117,10 @@ static int unknown(const char *name, const struct both *tables, struct ll_error 
 {
     const char *near = ll_nearest(name, name_at, tables);
 
-    if (near)
-        return ll_fail(err, -ENOENT, name,
-                       "neither the lock nor the workload has a parameter %.40s, did you mean %s",
-                       name, near);
-    return ll_fail(err, -ENOENT, name, "neither the lock nor the workload has a parameter %.40s",
-                   name);
+    return ll_fail(err, -ENOENT, name, "%s a parameter %.40s%s%s",
+                   tables->workload ? "neither the lock nor the workload has"
+                                    : "the lock does not have",
+                   name, near ? ", did you mean " : "", near ? near : "");
 }
 
 int ll_params_apply(const struct ll_setting *settings, size_t n, const struct ll_param *lock_params,

@@ -156,8 +156,8 @@ int ll_lock_get(size_t i, struct ll_lock_info *out)
         .origin = d->origin,
         .kind = d->kind,
         .claims = d->claims,
-        /* the simulator and the checker that will run the virtual build are not here yet */
-        .engines = LL_ENGINE_NATIVE,
+        /* the simulator, which will run the virtual build as the checker does, is not here yet */
+        .engines = LL_ENGINE_NATIVE | (lock_row(row)[LL_VARIANT_VIRTUAL] ? LL_ENGINE_CHECK : 0),
         .lock_size = d->lock_size,
         .node_size = d->node_size,
         .has_try = d->ops.try_acquire != NULL,

@@ -108,7 +108,7 @@ WRONG_VALUES: list[tuple[dict[str, Any], type[Exception], str, str]] = [
     ({"place": "cpus:99999"}, locklab.LocklabError, "place", "99999"),
     ({"engine": "simulator"}, locklab.UnknownName, "engine", "did you mean sim"),
     ({"engine": "sim"}, locklab.Unsupported, "engine", "comes later"),
-    ({"engine": "check"}, locklab.Unsupported, "engine", "comes later"),
+    ({"engine": "check"}, locklab.Unsupported, "engine", "locklab check"),
     ({"machine": "epyc"}, locklab.Unsupported, "machine", "simulator"),
     ({"validate": True}, locklab.Unsupported, "validate", "validator"),
     ({"metrics": "ful"}, locklab.UnknownName, "metrics", "did you mean full"),

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: MIT
 """The arguments of one run: their types, their defaults, and how a document records them.
 
-Ranges and names are judged by the C core (``_core.validate``), which knows the descriptors; here
-stand the types, and what this release cannot do yet.
+Most ranges and all names are judged by the C core (``_core.validate``), which knows the
+descriptors; here stand the types, and what this release cannot do yet.
 """
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, cast
 
-from locklab.errors import ConfigError, Unsupported
+from locklab import arguments
+from locklab.errors import Unsupported
 from locklab.names import unknown
 
 if TYPE_CHECKING:
@@ -25,12 +25,11 @@ CHOICES = {
     "build": ("instrumented", "bare", "probed"),
     "owner_run": ("coop", "heartbeat", "always", "never"),
 }
-# What to say of numbers that do not fit into the core's plan, so that it cannot judge them.
-_BEYOND_C = {"threads": (1, 1024), "repeat": (1, 1000)}
-_LATER = {
+_RANGES = {"threads": (1, 1024), "repeat": (1, 1000), "seed": (0, 2**64 - 1)}
+_ELSEWHERE = {
     "sim": "engine sim is not in this release, the simulator comes later; engine native runs real "
     "threads on this host",
-    "check": "engine check is not in this release, the model checker comes later; engine native "
+    "check": "the model checker measures nothing: use locklab check (locklab.check); engine native "
     "runs real threads on this host",
 }
 
@@ -72,22 +71,25 @@ class Plan:
             A value cannot be used, whatever the lock.
         """
         values = {k: v for k, v in given.items() if v is not None or k == "lock"}
-        for name in ("lock", "workload", "engine", "machine", "place", *CHOICES):
+        for name in ("lock", "workload", "engine", "machine", "place"):
             if name in values:
-                values[name] = _text(name, values[name])
-        for name in ("threads", "repeat", "seed"):
+                values[name] = arguments.text(name, values[name])
+        for name, allowed in CHOICES.items():
             if name in values:
-                values[name] = _whole(name, values[name])
+                values[name] = arguments.choice(name, values[name], allowed)
+        for name in _RANGES:
+            if name in values:
+                values[name] = arguments.whole(name, values[name], *_RANGES[name])
         for name in ("seconds", "warmup_s", "heartbeat_s", "watchdog_s", "tick_s"):
             if name in values:
-                values[name] = _number(name, values[name])
+                values[name] = arguments.number(name, values[name])
         for name in ("validate", "overhead"):
-            if name in values and not isinstance(values[name], bool):
-                raise WrongType(name, f"must be a bool, not {_type(values[name])}")
+            if name in values:
+                values[name] = arguments.truth(name, values[name])
         if "params" in values:
-            values["params"] = _settings(values["params"])
+            values["params"] = arguments.settings(values["params"])
         if "perf" in values:
-            values["perf"] = _names("perf", values["perf"])
+            values["perf"] = arguments.names("perf", values["perf"])
         plan = cls(**values)
         plan._refuse_what_comes_later()
         return plan
@@ -95,8 +97,8 @@ class Plan:
     def _refuse_what_comes_later(self) -> None:
         if self.engine not in ENGINES:
             raise unknown("engine", self.engine, ENGINES, field="engine")
-        if self.engine in _LATER:
-            raise Unsupported(_LATER[self.engine], code="ENOTSUP", field="engine")
+        if self.engine in _ELSEWHERE:
+            raise Unsupported(_ELSEWHERE[self.engine], code="ENOTSUP", field="engine")
         if self.machine is not None:
             raise Unsupported(
                 "machine models belong to the simulator, which is not in this release",
@@ -109,9 +111,6 @@ class Plan:
                 code="ENOTSUP",
                 field="validate",
             )
-        for name, allowed in CHOICES.items():
-            if getattr(self, name) not in allowed:
-                raise unknown(f"value for {name}", getattr(self, name), allowed, field=name)
 
     def for_core(self) -> _core.Plan:
         """The dict that ``_core.start`` takes."""
@@ -128,36 +127,35 @@ class Plan:
         return config
 
 
-class WrongType(TypeError):  # noqa: N818 - what users see is a TypeError
-    """A TypeError that knows which argument is at fault."""
-
-    def __init__(self, field: str, text: str) -> None:
-        super().__init__(f"{field} {text}")
-        self.field = field
-
-
 ARGUMENTS = tuple(f.name for f in fields(Plan))
 
 
 def resolved_params(
-    lock: str, workload: str, settings: Iterable[tuple[str, str]]
+    lock: str, workload: str | None, settings: Iterable[tuple[str, str]], column: str = "default"
 ) -> dict[str, bool | int | float | str]:
     """Every parameter of a lock and a workload with its value, in the units of the catalogue.
 
     A name that both have appears as ``lock.NAME`` and ``workload.NAME``. The settings must have
-    passed ``_core.validate``.
+    passed the core.
+
+    Parameters
+    ----------
+    column
+        Where the catalogue has the values of parameters that nobody set: ``default`` or ``check``.
     """
     from locklab.catalogue import lock_of, workload_of
 
-    tables: dict[str, dict[str, Any]] = {}
-    for owner, entry in (("lock", lock_of(lock)), ("workload", workload_of(workload))):
-        tables[owner] = {p["name"]: p for p in entry["params"]} if entry else {}
+    found = {"lock": lock_of(lock), "workload": workload and workload_of(workload)}
+    tables: dict[str, dict[str, Any]] = {
+        owner: {p["name"]: p for p in entry["params"]} if entry else {}
+        for owner, entry in found.items()
+    }
     shared = tables["lock"].keys() & tables["workload"].keys()
     values: dict[tuple[str, str], Any] = {}
     for owner, table in tables.items():
         for name, param in table.items():
-            default = param["default"]
-            values[owner, name] = param["names"][default] if param["names"] else default
+            unset = param[column]
+            values[owner, name] = param["names"][unset] if param["names"] else unset
     for given, text in settings:
         owner, dot, name = given.partition(".")
         if not dot or owner not in tables:
@@ -176,73 +174,3 @@ def _value(param: Mapping[str, Any], text: str) -> bool | int | float | str:
     except ValueError:
         number = float.fromhex(text)  # C's strtod takes 0x10
     return int(number) if param["type"] == "uint" else number
-
-
-def _type(value: object) -> str:
-    return type(value).__name__
-
-
-def _text(name: str, value: object) -> str:
-    if not isinstance(value, str):
-        raise WrongType(name, f"must be a str, not {_type(value)}")
-    if "\0" in value or not value.isprintable():
-        raise ConfigError(f"{name} {value!r} holds characters that no name has", field=name)
-    return value
-
-
-def _whole(name: str, value: Any) -> int:
-    if isinstance(value, bool):
-        raise WrongType(name, "must be an int, not bool")
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise WrongType(name, f"must be an int, not {_type(value)}") from None
-    low, high = _BEYOND_C.get(name, (0, 2**64 - 1))
-    if not 0 <= number < (2**64 if name == "seed" else 2**32):
-        raise ConfigError(f"{name} {number} is outside {low} to {high}", code="ERANGE", field=name)
-    return number
-
-
-def _number(name: str, value: Any) -> float:
-    if isinstance(value, (bool, str, bytes)):
-        raise WrongType(name, f"must be a number, not {_type(value)}")
-    try:
-        return float(value)
-    except (TypeError, OverflowError):
-        raise WrongType(name, f"must be a number, not {_type(value)}") from None
-
-
-def _names(name: str, value: Any) -> tuple[str, ...]:
-    if isinstance(value, str):
-        value = [word.strip() for word in value.split(",") if word.strip()]
-    try:
-        words = tuple(_text(name, word) for word in value)
-    except TypeError:
-        raise WrongType(name, f"must be a str or a list of str, not {_type(value)}") from None
-    twice = next((w for i, w in enumerate(words) if w in words[:i]), None)
-    if twice is not None:
-        raise ConfigError(f"{name} names {twice} twice", code="EINVAL", field=name)
-    return words
-
-
-def _settings(value: Any) -> tuple[tuple[str, str], ...]:
-    if not isinstance(value, Mapping):
-        raise WrongType("params", f"must be a dict of name to value, not {_type(value)}")
-    return tuple((_text("params", name), _setting(name, v)) for name, v in value.items())
-
-
-def _setting(name: str, value: Any) -> str:
-    if isinstance(value, bool):
-        return str(int(value))
-    if isinstance(value, str):
-        return _text(name, value)
-    try:
-        return str(operator.index(value))
-    except TypeError:
-        pass
-    try:
-        return repr(float(value))
-    except (TypeError, ValueError, OverflowError):
-        raise WrongType(
-            "params", f"{name!r} must be a number, bool or str, not {_type(value)}"
-        ) from None

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from locklab import catalogue, exposition
+from locklab.arguments import WrongType
 from locklab.errors import LocklabError, RunError, UnknownName
 from locklab.names import suggestion
-from locklab.plan import ARGUMENTS, Plan, WrongType
+from locklab.plan import ARGUMENTS, Plan
 from locklab.runbook import Busy, Runbook, finished, row
 from locklab.runs import Handle
 

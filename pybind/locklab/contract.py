@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What every result document must obey: the JSON Schema of the package and its identities."""
+"""What every document must obey: its JSON Schema, which the package has, and its identities."""
 
 from __future__ import annotations
 
@@ -11,25 +11,30 @@ from typing import Any
 
 from locklab.errors import ConfigError
 
-_SCHEMA_FILE = Path(__file__).with_name("schema") / "run-1.json"
+RUN, CHECK = "locklab.run/1", "locklab.check/1"
+_DIRECTORY = Path(__file__).with_name("schema")
+_WHAT = {RUN: "result", CHECK: "verdict"}
+FAULT = ("kind", "lock", "threads", "text")  # what a verdict says of its first fault
+REASONED = ("vacuous", "inconclusive")  # the verdicts that have a reason
 _HISTOGRAMS = ("wait_ns", "hold_ns", "handoff_ns", "wake_ns")
 
 
-def schema() -> dict[str, Any]:
-    """The JSON Schema of ``locklab.run/1``."""
-    loaded: dict[str, Any] = json.loads(_SCHEMA_FILE.read_text(encoding="utf-8"))
+def schema(name: str = RUN) -> dict[str, Any]:
+    """The JSON Schema of a kind of document."""
+    file = _DIRECTORY / f"{name.removeprefix('locklab.').replace('/', '-')}.json"
+    loaded: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return loaded
 
 
 @cache
-def _validator() -> Any:
+def _validator(name: str) -> Any:
     from jsonschema import Draft202012Validator
 
-    return Draft202012Validator(schema())
+    return Draft202012Validator(schema(name))
 
 
-def validate(document: object, where: str = "document") -> None:
-    """Check a document against the schema and the identities.
+def validate(document: object, where: str = "document", name: str = RUN) -> None:
+    """Check a document against the schema `name` and the identities.
 
     Raises
     ------
@@ -37,11 +42,10 @@ def validate(document: object, where: str = "document") -> None:
         It breaks one; the message names `where`, the member and what is wrong with it.
     """
     if not isinstance(document, dict) or "schema" not in document:
-        raise ConfigError(f"{where} is no result of locklab: it has no member `schema`")
-    name = document["schema"]
-    if name != "locklab.run/1":
-        raise ConfigError(f"{where} has schema {name!r}, this version reads 'locklab.run/1'")
-    for error in _validator().iter_errors(document):
+        raise ConfigError(f"{where} is no {_WHAT[name]} of locklab: it has no member `schema`")
+    if document["schema"] != name:
+        raise ConfigError(f"{where} has schema {document['schema']!r}, this version reads {name!r}")
+    for error in _validator(name).iter_errors(document):
         path = ".".join(str(step) for step in error.absolute_path) or "document"
         text = error.message if len(error.message) < 200 else f"{error.message[:200]}..."
         raise ConfigError(f"{where} breaks its schema at {path}: {text}", field=path)
@@ -51,7 +55,24 @@ def validate(document: object, where: str = "document") -> None:
 
 def violations(document: dict[str, Any]) -> list[str]:
     """The identities that a document of the right form breaks, each as one sentence."""
+    if document["schema"] == CHECK:
+        return [*_verdict(document)]
     return [*_sums(document), *_histogram_sums(document), *_shapes(document)]
+
+
+def _verdict(d: dict[str, Any]) -> Iterator[str]:
+    faults = d["faults"]
+    if (d["verdict"] == "fault") != bool(faults):
+        yield f"the verdict is {d['verdict']}, and there are {len(faults)} faults"
+    first = {name: faults[0][name] for name in FAULT} if faults else None
+    if d["fault"] != first:
+        yield "fault is not the first of faults"
+    if (d["verdict"] in REASONED) != (d["reason"] is not None):
+        yield f"the verdict {d['verdict']} has the reason {d['reason']!r}"
+    for fault in faults:
+        threads = [step["thread"] for step in fault["trace"]]
+        if threads and max(threads) >= fault["threads"]:
+            yield f"a trace has thread {max(threads)}, its fault {fault['threads']} threads"
 
 
 def _sums(d: dict[str, Any]) -> Iterator[str]:

@@ -130,31 +130,44 @@ def load_average() -> list[float] | None:
         return None
 
 
-def observed(
-    started_ns: int, load: list[float] | None, regime_ns: list[float | None]
-) -> dict[str, Any]:
-    """Facts of the moment (`environment.observed`).
+def moment(started_ns: int, load: list[float] | None) -> dict[str, Any]:
+    """When it was, and by which version.
 
     Parameters
     ----------
     started_ns
-        CLOCK_REALTIME at the start of the run.
+        CLOCK_REALTIME at the start.
     load
         Load average before it.
-    regime_ns
-        Round trip between the first two CPUs before and after, in ns.
     """
     from locklab import __version__
-    from locklab.doctor import lasting_capabilities
 
     started = datetime.fromtimestamp(started_ns / 1e9, UTC)
     return {
         "started": started.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         "load_average": load,
-        "clock": _core.clock(),
-        "regime_ns": regime_ns,
         "git_revision": git_revision(),
         "python": sys.version.partition(" ")[0],
         "locklab": __version__,
+    }
+
+
+def observed(
+    started_ns: int, load: list[float] | None, regime_ns: list[float | None]
+) -> dict[str, Any]:
+    """Facts of the moment of a run (`environment.observed`).
+
+    Parameters
+    ----------
+    started_ns, load
+        As in :func:`moment`.
+    regime_ns
+        Round trip between the first two CPUs before and after, in ns.
+    """
+    from locklab.doctor import lasting_capabilities
+
+    return moment(started_ns, load) | {
+        "clock": _core.clock(),
+        "regime_ns": regime_ns,
         "capabilities": lasting_capabilities(),
     }

@@ -4,16 +4,13 @@
 from __future__ import annotations
 
 import copy
-import json
 import os
 from array import array
 from collections.abc import Mapping
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 from locklab import contract, store
-from locklab.errors import ConfigError
 from locklab.names import unknown
 
 if TYPE_CHECKING:
@@ -111,16 +108,7 @@ class Result:
             The file cannot be read, is no result, or contradicts itself.
         """
         name = os.fspath(path)
-        try:
-            text = Path(path).read_text(encoding="utf-8")
-        except OSError as error:
-            raise ConfigError(f"cannot read {name!r}: {error.strerror}", field="path") from None
-        except ValueError:  # not UTF-8, or a NUL in the name
-            raise ConfigError(f"cannot read {name!r}: it is no text file", field="path") from None
-        try:
-            document = json.loads(text, parse_constant=_no_constant, parse_float=_finite)
-        except (ValueError, RecursionError) as error:
-            raise ConfigError(f"{name!r} is not JSON: {error}", field="path") from None
+        document = store.parse(store.read_text(path), name)
         contract.validate(document, repr(name))
         return cls(document)
 
@@ -195,17 +183,6 @@ class Result:
             f"<locklab.Result {config['lock']} {config['workload']} "
             f"{config['threads']} threads {speed} {self.status}>"
         )
-
-
-def _no_constant(word: str) -> Any:
-    raise ValueError(f"{word} is no JSON number")
-
-
-def _finite(word: str) -> float:
-    value = float(word)
-    if value in (float("inf"), float("-inf")):
-        raise ValueError(f"{word} is beyond the range of a double")
-    return value
 
 
 def _columns(document: dict[str, Any]) -> dict[str, tuple[str, list[Any]]]:

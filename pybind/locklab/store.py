@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Files that are whole or absent: whoever reads one sees the old content or the new, never half."""
+"""Documents in files, which are whole or absent: nobody sees half of one."""
 
 from __future__ import annotations
 
@@ -22,6 +22,48 @@ def dump(document: Any) -> str:
         for key, value in document.items()
     )
     return "{\n  " + ",\n  ".join(members) + "\n}\n"
+
+
+def read_text(path: str | os.PathLike[str], field: str = "path") -> str:
+    """The content of a text file.
+
+    Raises
+    ------
+    ConfigError
+        It cannot be read, or is no text.
+    """
+    name = os.fspath(path)
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"cannot read {name!r}: {error.strerror}", field=field) from None
+    except ValueError:  # not UTF-8, or a NUL in the name
+        raise ConfigError(f"cannot read {name!r}: it is no text file", field=field) from None
+
+
+def parse(text: str, name: str, field: str = "path") -> Any:
+    """The JSON document in a text; `name` is what an error calls it.
+
+    Raises
+    ------
+    ConfigError
+        It is not JSON.
+    """
+    try:
+        return json.loads(text, parse_constant=_no_constant, parse_float=_finite)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{name!r} is not JSON: {error}", field=field) from None
+
+
+def _no_constant(word: str) -> Any:
+    raise ValueError(f"{word} is no JSON number")
+
+
+def _finite(word: str) -> float:
+    value = float(word)
+    if value in (float("inf"), float("-inf")):
+        raise ValueError(f"{word} is beyond the range of a double")
+    return value
 
 
 def check_writable(path: str | os.PathLike[str], field: str = "output") -> None:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* catalogue.c - locks(), workloads(), events(): the descriptors as plain dicts. */
+/* catalogue.c - locks(), workloads(), clients(), events(): the descriptors as plain dicts. */
 #include "lab.h"
 
 struct bit {
@@ -8,9 +8,13 @@ struct bit {
 };
 
 static const struct bit claim_bits[] = {
-    {LL_FIFO, "fifo"},     {LL_STARVATION_FREE, "starvation-free"},
-    {LL_PARKS, "parks"},   {LL_QUEUES, "queues"},
-    {LL_BROKEN, "broken"}, {0, NULL},
+    {LL_FIFO, "fifo"},
+    {LL_STARVATION_FREE, "starvation-free"},
+    {LL_PARKS, "parks"},
+    {LL_QUEUES, "queues"},
+    {LL_BROKEN, "broken"},
+    {LL_LIFE_TIME, "life-time"},
+    {0, NULL},
 };
 static const struct bit engine_bits[] = {
     {LL_ENGINE_NATIVE, "native"},
@@ -114,9 +118,27 @@ static PyObject *expect_dict(const struct ll_expect *expect)
     PyObject *d = PyDict_New();
 
     for (; d && expect->client; expect++)
-        if (lab_set(d, expect->client, lab_str(expect->verdict)))
+        if (!expect->setting && lab_set(d, expect->client, lab_str(expect->verdict)))
             Py_CLEAR(d);
     return d;
+}
+
+static PyObject *expect_with(const struct ll_expect *expect)
+{
+    PyObject *list = PyList_New(0);
+
+    for (; list && expect->client; expect++) {
+        PyObject *one;
+
+        if (!expect->setting)
+            continue;
+        one = Py_BuildValue("{s:N,s:N,s:N}", "client", lab_str(expect->client), "verdict",
+                            lab_str(expect->verdict), "setting", lab_str(expect->setting));
+        if (!one || PyList_Append(list, one) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(one);
+    }
+    return list;
 }
 
 static PyObject *lock_dict(struct mod_state *st, const void *of, size_t i)
@@ -144,7 +166,8 @@ static PyObject *lock_dict(struct mod_state *st, const void *of, size_t i)
         lab_set(d, "lock_fields", field_list(info.lock_fields)) ||
         lab_set(d, "node_fields", field_list(info.node_fields)) ||
         lab_set(d, "params", param_list(info.params)) ||
-        lab_set(d, "expect", expect_dict(info.expect)))
+        lab_set(d, "expect", expect_dict(info.expect)) ||
+        lab_set(d, "expect_with", expect_with(info.expect)))
         Py_CLEAR(d);
     return d;
 }
@@ -160,6 +183,13 @@ static PyObject *workload_dict(struct mod_state *st, const void *of, size_t i)
     return Py_BuildValue("{s:N,s:N,s:N,s:N}", "id", lab_str(info.id), "summary",
                          lab_str(info.summary), "origin", lab_str(info.origin), "params",
                          param_list(info.params));
+}
+
+static PyObject *client_dict(const struct ll_client_info *info)
+{
+    return Py_BuildValue("{s:N,s:N,s:N,s:N}", "id", lab_str(info->id), "summary",
+                         lab_str(info->summary), "kind", lab_str(ll_kind_name(info->kind)),
+                         "needs_try", PyBool_FromLong(info->needs_try));
 }
 
 static PyObject *event_dict(struct mod_state *st, const void *of, size_t i)
@@ -192,6 +222,26 @@ static PyObject *workloads(PyObject *mod, PyObject *unused)
     return lab_list(PyModule_GetState(mod), ll_workload_count(), mod, workload_dict);
 }
 
+PyDoc_STRVAR(clients_doc, "clients($module, /)\n--\n\n"
+                          "Every client of the model checker as a dict, sorted by id.");
+
+static PyObject *clients(PyObject *mod, PyObject *unused)
+{
+    struct ll_client_info info = {.size = sizeof(info), .version = LL_ABI};
+    PyObject *list = PyList_New(0);
+
+    (void)mod;
+    (void)unused;
+    for (size_t i = 0; list && ll_client_get(i, &info) == 0; i++) {
+        PyObject *one = client_dict(&info);
+
+        if (!one || PyList_Append(list, one) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(one);
+    }
+    return list;
+}
+
 PyDoc_STRVAR(events_doc, "events($module, /)\n--\n\n"
                          "Every event counter as a dict, in the order of results.");
 
@@ -214,6 +264,7 @@ static PyObject *build_info(PyObject *mod, PyObject *unused)
 static PyMethodDef methods[] = {
     {"locks", locks, METH_NOARGS, locks_doc},
     {"workloads", workloads, METH_NOARGS, workloads_doc},
+    {"clients", clients, METH_NOARGS, clients_doc},
     {"events", events, METH_NOARGS, events_doc},
     {"build_info", build_info, METH_NOARGS, build_info_doc},
     {NULL, NULL, 0, NULL},

@@ -26,11 +26,12 @@ int lab_check_ours(struct mod_state *st, struct lab_birth birth, const char *wha
     return -1;
 }
 
-PyDoc_STRVAR(after_fork_child_doc,
-             "after_fork_child($module, /)\n--\n\n"
-             "Declare every Run, Lock and Server made so far dead; for os.register_at_fork.\n\n"
-             "Their methods raise RunError (EPERM) from now on, and dropping them frees nothing.\n"
-             "Arrays and Histograms stay readable: they show this process' copy of the memory.");
+PyDoc_STRVAR(
+    after_fork_child_doc,
+    "after_fork_child($module, /)\n--\n\n"
+    "Declare every Run, Check, Lock and Server made so far dead; for os.register_at_fork.\n\n"
+    "Their methods raise RunError (EPERM) from now on, and dropping them frees nothing.\n"
+    "Arrays and Histograms stay readable: they show this process' copy of the memory.");
 
 static PyObject *after_fork_child(PyObject *mod, PyObject *unused)
 {
@@ -84,6 +85,7 @@ static int traverse(PyObject *mod, visitproc visit, void *arg)
     Py_VISIT(st->array_type);
     Py_VISIT(st->histogram_type);
     Py_VISIT(st->run_type);
+    Py_VISIT(st->check_type);
     Py_VISIT(st->lock_type);
     Py_VISIT(st->server_type);
     Py_VISIT(st->config_error);
@@ -101,6 +103,7 @@ static int clear(PyObject *mod)
     Py_CLEAR(st->array_type);
     Py_CLEAR(st->histogram_type);
     Py_CLEAR(st->run_type);
+    Py_CLEAR(st->check_type);
     Py_CLEAR(st->lock_type);
     Py_CLEAR(st->server_type);
     Py_CLEAR(st->config_error);
@@ -135,7 +138,9 @@ static int module_exec(PyObject *mod)
         goto fail;
     if (lab_array_add(mod, st) < 0 || lab_histogram_add(mod, st) < 0)
         goto fail;
-    if (lab_run_add(mod, st) < 0 || lab_lock_add(mod, st) < 0 || lab_server_add(mod, st) < 0)
+    if (lab_run_add(mod, st) < 0 || lab_check_add(mod, st) < 0)
+        goto fail;
+    if (lab_lock_add(mod, st) < 0 || lab_server_add(mod, st) < 0)
         goto fail;
     if (lab_catalogue_add(mod, st) < 0 || lab_host_add(mod, st) < 0 || lab_litmus_add(mod, st) < 0)
         goto fail;
@@ -160,7 +165,7 @@ static PyModuleDef_Slot slots[] = {
     {0, NULL},
 };
 
-PyDoc_STRVAR(module_doc, "The C core of locklab: catalogue, runs, locks and the server.\n\n"
+PyDoc_STRVAR(module_doc, "The C core of locklab: catalogue, runs, checks, locks and the server.\n\n"
                          "Not for direct use: the package locklab holds defaults and policy.");
 
 static struct PyModuleDef definition = {

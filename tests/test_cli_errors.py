@@ -10,13 +10,13 @@ RUN = ["run", "spin/mcs"]
 
 # words, parts of the sentence (option, value, allowed range or nearest name)
 MISTAKES: list[tuple[list[str], list[str]]] = [
-    ([], ["list, run, compare, serve, doctor", "--help"]),
+    ([], ["list, run, check, replay, compare, serve, doctor", "--help"]),
     (["runn"], ["'runn'", "did you mean run"]),
     (["comapre"], ["did you mean compare"]),
     (["xyzzy"], ["'xyzzy'", "--help"]),
     (["--verison"], ["option '--verison'", "did you mean --version"]),
     (["swep"], ["did you mean sweep"]),
-    (["check", "spin/mcs"], ["later release"]),
+    (["sweep", "spin/mcs"], ["later release"]),
     (["run"], ["LOCK is missing"]),
     (["run", "spin/mc"], ["LOCK", "spin/mc", "did you mean spin/mcs"]),
     (["run", "mcs"], ["did you mean spin/mcs"]),

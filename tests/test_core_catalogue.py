@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import re
 import subprocess
@@ -14,6 +13,7 @@ import pytest
 
 from locklab import _core
 from locklab.errors import ConfigError, LocklabError, RunTimeout, UnknownName, Unsupported
+from struct_support import typed_keys
 from support import ROOT
 
 LOCKS = _core.locks()
@@ -22,19 +22,6 @@ PARAMS = [
     for owner in [*LOCKS, *_core.workloads()]
     for param in owner["params"]
 ]
-
-
-def typed_keys(name: str) -> set[str]:
-    """Keys of a TypedDict of the stub."""
-    stub = (ROOT / "pybind/locklab/_core.pyi").read_text(encoding="utf-8")
-    for node in ast.parse(stub).body:
-        if isinstance(node, ast.ClassDef) and node.name == name:
-            return {
-                item.target.id
-                for item in node.body
-                if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)
-            }
-    raise AssertionError(f"the stub has no {name}")
 
 
 def entries(macro: str, path: str) -> list[str]:
@@ -250,3 +237,35 @@ def test_the_module_is_for_the_main_interpreter() -> None:
         assert subinterpreters.run_string(interpreter, script) is None
     finally:
         subinterpreters.destroy(interpreter)
+
+
+def test_clients_are_what_their_def_file_lists() -> None:
+    found = _core.clients()
+    listed = {
+        name.replace("_", "-") for name in entries("LL_CLIENT_ENTRY", "clib/clients/clients.def")
+    }
+    assert {client["id"] for client in found} == listed
+    assert [client["id"] for client in found] == sorted(client["id"] for client in found)
+    for client in found:
+        assert set(client) == typed_keys("ClientInfo")
+        assert client["summary"]
+        assert client["kind"] in ("exclusive", "shared")
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock["id"])
+def test_expectations_name_clients_verdicts_and_settings(lock: Any) -> None:
+    clients = {client["id"] for client in _core.clients()}
+    params = {param["name"] for param in lock["params"]}
+    assert set(lock["expect"]) <= clients
+    for entry in lock["expect_with"]:
+        assert set(entry) == typed_keys("Expectation")
+        assert entry["client"] in clients
+        assert entry["setting"].partition("=")[0] in params
+
+
+def test_what_holds_under_a_setting_is_not_said_of_the_default() -> None:
+    fixed = next(lock for lock in LOCKS if lock["id"] == "rwsem/wakeup-flag-fixed")
+    assert fixed["expect"].get("shared", "none-found") == "none-found"
+    assert {"client": "shared", "verdict": "stranded", "setting": "mode=retry"} in fixed[
+        "expect_with"
+    ]

@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Plans, Run and its result as the extension hands them out."""
 
-import ast
 import gc
 import os
-import re
 import signal
 import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +15,7 @@ import pytest
 
 from locklab import _core
 from locklab.errors import ConfigError, LocklabError, RunError, UnknownName, Unsupported
-from support import ROOT
+from struct_support import members, typed_keys
 
 pytestmark = pytest.mark.native
 SHORT: Any = {"lock": "spin/ticket", "seconds": 0.02, "warmup_s": 0.0}
@@ -41,31 +38,6 @@ def long_run() -> Iterator[_core.Run]:
     yield run
     run.stop()
     assert run.wait(60)
-
-
-def members(struct: str) -> set[str]:
-    """Names of the members of a struct of locklab.h, but for the two that version it."""
-    header = (ROOT / "clib/include/locklab.h").read_text(encoding="utf-8")
-    found = re.search(rf"^struct {struct} {{(.*?)^}};", header, re.DOTALL | re.MULTILINE)
-    assert found, struct
-    body = re.sub(r"/\*.*?\*/", "", found[1], flags=re.DOTALL)
-    names = [re.findall(r"(\w+)(?:\[\w+\])?\s*(?:,|$)", part.strip()) for part in body.split(";")]
-    return {name for part in names for name in part} - {"size", "version"}
-
-
-def typed_keys(name: str) -> set[str]:
-    """Keys of a TypedDict of the stub."""
-    stub = Path(_core.__file__).with_name("_core.pyi")
-    if not stub.exists():
-        stub = ROOT / "pybind/locklab/_core.pyi"
-    for node in ast.parse(stub.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.ClassDef) and node.name == name:
-            return {
-                item.target.id
-                for item in node.body
-                if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)
-            }
-    raise AssertionError(f"the stub has no {name}")
 
 
 # --- the keys are the C members' names ----------------------------------------------------------

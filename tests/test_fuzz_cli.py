@@ -103,6 +103,7 @@ WORDS = st.sampled_from(
             "compare",
             "doctor",
             "check",
+            "replay",
             "sweep",
             "help",
             "--help",
@@ -113,6 +114,9 @@ WORDS = st.sampled_from(
         *("--metrics", "--seed", "--engine", "--build", "--owner-run", "--validate", "--band"),
         *("1", "2", "3", "events", "bare", "lines=0", "section_ns=10", "compact", "cycles", "-o"),
         *("out.json", "out.json", ".", "--metric", "rate_per_s", "--tick", "0.1", "-V"),
+        *("-n", "--client", "all", "mutex", "--strategy", "pct", "--memory", "sc", "--bound"),
+        *("--budget", "--first", "--giveups", "--writers", "--property", "starvation", "--step"),
+        *("spin/none:2x1:000000:", "spin/none:2x1:", "rwsem/wakeup-flag", "mode=retry"),
     ]
 )
 # What `-t` and its like must not get, or the run takes long.
@@ -128,7 +132,10 @@ def test_any_command_line_ends_with_a_documented_code(
     home = Path.cwd()
     os.chdir(tmp_path_factory.mktemp("fuzz"))
     try:
-        bounded = ["-s", "0.001", "--warmup", "0", "-r", "1"] if words[:1] == ["run"] else []
+        bounded = {
+            "run": ["-s", "0.001", "--warmup", "0", "-r", "1"],
+            "check": ["--seconds", "0.01"],
+        }.get(words[0] if words else "", [])
         code = main([*words, *bounded])
     finally:
         os.chdir(home)

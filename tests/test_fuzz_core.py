@@ -159,7 +159,7 @@ def tolerate(call: Callable[..., Any], *args: Any) -> Any:
 # --- functions ----------------------------------------------------------------------------------
 
 # The ones that change the process or are fuzzed below with arguments that make sense.
-APART = {"after_fork_child", "start", "validate"}
+APART = {"after_fork_child", "start", "validate", "check_start", "check_replay"}
 FUNCTIONS = sorted(
     name
     for name, member in vars(_core).items()
@@ -169,7 +169,7 @@ FUNCTIONS = sorted(
 
 def test_every_public_name_is_fuzzed() -> None:
     public = {name for name in vars(_core) if not name.startswith("_")}
-    classes = {"Array", "Histogram", "Lock", "Run", "Server"}
+    classes = {"Array", "Check", "Histogram", "Lock", "Run", "Server"}
     assert public - classes - APART - set(FUNCTIONS) == {
         *("ABI", "BUCKETS", "HAS_SERVER", "MAX_THREADS"),
         *("LITMUS_ADDRESS", "LITMUS_CODES", "LITMUS_MAX_LOCATIONS", "LITMUS_MAX_THREADS"),
@@ -262,7 +262,14 @@ def test_arrays_and_histograms_take_anything(data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize(
-    "of", [_core.Histogram(), _core.bucket_upper(), _core.Lock("spin/tas")], ids=repr
+    "of",
+    [
+        _core.Histogram(),
+        _core.bucket_upper(),
+        _core.Lock("spin/tas"),
+        _core.check_start({"lock": "spin/tas", "threads": 1, "n": 1}),
+    ],
+    ids=repr,
 )
 def test_objects_can_be_neither_copied_nor_pickled(of: object) -> None:
     for call in (copy.copy, copy.deepcopy, pickle.dumps):
@@ -312,6 +319,135 @@ def test_the_methods_of_a_run_take_anything(finished: _core.Run, data: st.DataOb
     name = data.draw(st.sampled_from(methods(finished)))
     prod(finished, name, data.draw(st.lists(JUNK, max_size=2)))
     assert finished.wait(0)
+
+
+# --- checks -------------------------------------------------------------------------------------
+
+CHECK_VALUES: dict[str, st.SearchStrategy[Any]] = {
+    "lock": NAMES,
+    "client": st.one_of(st.sampled_from([c["id"] for c in _core.clients()]), TEXT),
+    "threads": INTEGERS,
+    "n": INTEGERS,
+    "writers": INTEGERS,
+    "strategy": st.one_of(st.sampled_from(["auto", "dfs", "pct", "random"]), TEXT),
+    "memory": st.one_of(st.sampled_from(["tso", "sc"]), TEXT),
+    "bound": INTEGERS,
+    "giveups": INTEGERS,
+    "starvation": st.booleans(),
+    "first": st.booleans(),
+    "races": st.booleans(),
+    "budget": INTEGERS,
+    "seconds": st.floats(max_value=0.01) | st.just(float("nan")),
+    "seed": INTEGERS,
+    "settings": SETTINGS,
+}
+CHECKS = st.fixed_dictionaries(
+    {"seconds": CHECK_VALUES["seconds"]},
+    optional={k: st.one_of(v, JUNK) for k, v in CHECK_VALUES.items() if k != "seconds"},
+)
+SMALL_CHECKS = st.fixed_dictionaries(
+    {"lock": st.sampled_from(LOCKS), "seconds": st.floats(0.0001, 0.01)},
+    optional={
+        **{k: CHECK_VALUES[k] for k in ("starvation", "first", "races", "seed")},
+        **{k: CHECK_VALUES[k] for k in ("client", "strategy", "memory")},
+        "threads": st.integers(0, 9),
+        "n": st.integers(0, 65),
+        "writers": st.integers(0, 4),
+        "bound": st.integers(0, 4),
+        "giveups": st.integers(0, 9),
+        "budget": st.integers(0, 3000),
+    },
+)
+
+
+def end_of(check: _core.Check | None) -> _core.CheckResult | None:
+    """The result of a check that was accepted."""
+    if check is None:
+        return None
+    assert check.wait(60)
+    found = check.result()
+    assert (found["verdict"] == "fault") == bool(found["faults"])
+    return found
+
+
+@given(st.one_of(CHECKS, JUNK))
+def test_check_start_takes_anything(plan: Any) -> None:
+    if isinstance(plan, dict) and not isinstance(plan.get("seconds"), float):
+        plan["seconds"] = 0.001  # else 10 s
+    end_of(tolerate(_core.check_start, plan))
+
+
+@given(SMALL_CHECKS)
+@settings(max_examples=200)
+def test_whatever_can_be_checked_ends_with_a_verdict(plan: dict[str, Any]) -> None:
+    found = end_of(tolerate(_core.check_start, plan))
+    for fault in found["faults"] if found else ():
+        assert fault["text"]
+        if fault["schedule"]:
+            again = end_of(_core.check_replay(fault["schedule"]))
+            assert again is not None
+            assert again["verdict"] == "fault"
+            if fault["kind"] == "exclusion":
+                assert [f["kind"] for f in again["faults"]] == ["exclusion"]
+
+
+def hash_of(lock: str) -> str:
+    """Of the lock's code, as the refusal of a wrong one tells it."""
+    try:
+        _core.check_replay(f"{lock}:2x1:xxxxxx:")
+    except LocklabError as error:
+        return str(error).partition("this one is ")[2][:6]
+    raise AssertionError("a wrong hash was accepted")
+
+
+SCHEDULES = st.builds(
+    "{}{}:{}:{}:{}{}".format,
+    st.sampled_from(["spin/none", "spin/mcs", "rwsem/wakeup-flag", "spin/", ""]),
+    st.sampled_from(["", "", "@mutex", "@shared", "@", "@try", "@nobody"]),
+    st.one_of(
+        st.from_regex(r"[0-9]{1,3}x[0-9]{1,3}(w[0-9]{1,2})?(g[0-9])?s?", fullmatch=True),
+        st.sampled_from(["2x1", "3x1w2", "8x64", "1x1", "0x0", "2x0", "3x1w0", "3x1w3g0s"]),
+    ),
+    st.sampled_from(
+        [*(hash_of(lock) for lock in ("spin/none", "spin/mcs", "rwsem/wakeup-flag")), "x", ""]
+    ),
+    st.sampled_from(["", "", "steal=fast:", "a=1:", "=:", "a=1,b=2:", ",=,:", "steal=:", "::"]),
+    st.one_of(
+        st.text("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", max_size=60),
+        TEXT,
+    ),
+)
+
+
+@given(SCHEDULES)
+@example("spin/none:2x1::")
+@example(":::::::")
+@example("spin/none:2x1:" + hash_of("spin/none") + ":" + "_" * 4000)
+@settings(max_examples=400)
+def test_a_schedule_of_anything_is_run_or_refused(schedule: str) -> None:
+    end_of(tolerate(_core.check_replay, schedule))
+
+
+@given(st.one_of(TEXT, JUNK, st.integers(1, 2**20).map(lambda n: "A:" * n)))
+@example("A" * 2**20)
+@example("spin/none:2x1:" + "0" * 2**20)
+@example("spin/none:2x1:000000:" + "A" * 2**20)
+@example("spin/none\0:2x1:000000:")
+@example(":" * 2**20)
+@settings(suppress_health_check=[HealthCheck.large_base_example, HealthCheck.data_too_large])
+def test_check_replay_takes_anything(schedule: Any) -> None:
+    end_of(tolerate(_core.check_replay, schedule))
+
+
+@given(data=st.data())
+def test_the_methods_of_a_check_take_anything(data: st.DataObject) -> None:
+    check = _core.check_start({"lock": "spin/tas", "threads": 2, "n": 1, "seconds": 0.001})
+    assert check.wait(60)
+    for _ in range(3):
+        prod(
+            check, data.draw(st.sampled_from(methods(check))), data.draw(st.lists(JUNK, max_size=2))
+        )
+    assert check.wait(0)
 
 
 # --- Lock ---------------------------------------------------------------------------------------

@@ -24,13 +24,15 @@ from locklab.errors import (
 
 if TYPE_CHECKING:
     from locklab._core import Lock
-    from locklab.catalogue import events, locks, machines, workloads
+    from locklab.catalogue import clients, events, locks, machines, workloads
+    from locklab.checking import check, replay
     from locklab.comparison import Comparison, compare
     from locklab.doctor import capabilities
     from locklab.litmus_verdict import LitmusVerdict, litmus
     from locklab.pooling import merge
     from locklab.result import Result
     from locklab.runs import Handle, run, start
+    from locklab.verdict import Verdict
     from locklab.web import Dashboard, serve
 
     __version__: str
@@ -44,13 +46,17 @@ _HOMES = {
     "LitmusVerdict": "litmus_verdict",
     "Lock": "_core",
     "Result": "result",
+    "Verdict": "verdict",
     "capabilities": "doctor",
+    "check": "checking",
+    "clients": "catalogue",
     "compare": "comparison",
     "events": "catalogue",
     "litmus": "litmus_verdict",
     "locks": "catalogue",
     "machines": "catalogue",
     "merge": "pooling",
+    "replay": "checking",
     "run": "runs",
     "serve": "web",
     "start": "runs",
@@ -71,14 +77,18 @@ __all__ = [
     "RunTimeout",
     "UnknownName",
     "Unsupported",
+    "Verdict",
     "__version__",
     "capabilities",
+    "check",
+    "clients",
     "compare",
     "events",
     "litmus",
     "locks",
     "machines",
     "merge",
+    "replay",
     "run",
     "serve",
     "start",

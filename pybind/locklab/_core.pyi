@@ -35,6 +35,12 @@ class Param(TypedDict):
     names: list[str] | None  # enum only
 
 @type_check_only
+class Expectation(TypedDict):
+    client: str
+    verdict: str
+    setting: str  # "name=value"
+
+@type_check_only
 class LockInfo(TypedDict):
     id: str
     name: str
@@ -42,7 +48,7 @@ class LockInfo(TypedDict):
     kind: str
     summary: str
     origin: str
-    claims: list[Literal["fifo", "starvation-free", "parks", "queues", "broken"]]
+    claims: list[Literal["fifo", "starvation-free", "parks", "queues", "broken", "life-time"]]
     engines: list[Literal["native", "sim", "check"]]
     lock_size: int
     node_size: int
@@ -51,6 +57,7 @@ class LockInfo(TypedDict):
     node_fields: list[Field]
     params: list[Param]
     expect: dict[str, str]
+    expect_with: list[Expectation]
 
 @type_check_only
 class WorkloadInfo(TypedDict):
@@ -58,6 +65,13 @@ class WorkloadInfo(TypedDict):
     summary: str
     origin: str
     params: list[Param]
+
+@type_check_only
+class ClientInfo(TypedDict):
+    id: str
+    summary: str
+    kind: str
+    needs_try: bool
 
 @type_check_only
 class EventInfo(TypedDict):
@@ -91,6 +105,7 @@ class PerfProbe(TypedDict):
 
 def locks() -> list[LockInfo]: ...
 def workloads() -> list[WorkloadInfo]: ...
+def clients() -> list[ClientInfo]: ...
 def events() -> list[EventInfo]: ...
 def build_info() -> str: ...
 def cpus() -> list[Cpu]: ...
@@ -262,6 +277,111 @@ class Run:
 
 def validate(plan: Plan, /) -> None: ...
 def start(plan: Plan, /) -> Run: ...
+
+# --- model checker ------------------------------------------------------------------------------
+
+@type_check_only
+class CheckPlan(TypedDict, total=False):
+    lock: str  # needed
+    client: str
+    threads: int
+    n: int
+    writers: int
+    strategy: Literal["auto", "dfs", "pct", "random"]
+    memory: Literal["tso", "sc"]
+    bound: int
+    giveups: int
+    starvation: bool
+    first: bool
+    races: bool
+    budget: int
+    seconds: float
+    seed: int
+    settings: _Settings
+
+@type_check_only
+class CheckProgress(TypedDict):
+    phase: str
+    n: int
+    writers: int
+    executions: int
+    faults: int
+    elapsed_s: float
+    seconds: float
+
+@type_check_only
+class CheckStep(TypedDict):
+    thread: int
+    op: str
+    file: str
+    function: str
+    expression: str
+    line: int
+    object: str
+    field: str
+    writes: bool
+    old_value: int
+    new_value: int
+    old_name: str
+    new_name: str
+    preempts: bool
+    text: str
+
+@type_check_only
+class CheckFault(TypedDict):
+    kind: str
+    role: str
+    text: str
+    threads: int
+    n: int
+    writers: int
+    preemptions: int
+    schedule: str
+    execution: int
+    seconds: float
+    trace: list[CheckStep]
+
+@type_check_only
+class CheckSite(TypedDict):
+    file: str
+    function: str
+    expression: str
+    line: int
+    executed: int
+    blocked: int
+    waits: bool
+
+@type_check_only
+class CheckResult(TypedDict):
+    verdict: Literal["none-found", "fault", "vacuous", "inconclusive"]
+    reason: str
+    client: str
+    interrupted: bool
+    exhaustive: bool
+    bound: int
+    n: int
+    giveups: int
+    operations: int
+    executions: int
+    blocked: int
+    redundant: int
+    preliminary: int
+    waits: int
+    memory_bytes: int
+    seconds: float
+    faults: list[CheckFault]
+    notes: list[CheckFault]
+    sites: list[CheckSite]
+
+@final
+class Check:
+    def wait(self, timeout: float | None = None) -> bool: ...
+    def stop(self) -> None: ...
+    def progress(self) -> CheckProgress: ...
+    def result(self) -> CheckResult: ...
+
+def check_start(plan: CheckPlan, /) -> Check: ...
+def check_replay(schedule: str, /) -> Check: ...
 
 # --- litmus tests -------------------------------------------------------------------------------
 

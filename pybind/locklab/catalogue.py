@@ -25,7 +25,9 @@ def locks() -> list[Entry]:
         promises; ``broken`` means that it does not exclude, on purpose), ``lock_size`` and
         ``node_size`` (bytes), ``has_try``, ``lock_fields`` and ``node_fields`` (list of
         ``name``, ``offset``, ``size`` in bytes), ``params`` (list), ``expect`` (dict: client of
-        the checker to the verdict it must give).
+        the checker to the verdict it must give, ``"none-found"`` or kinds of fault with commas
+        between them; a client that is not there must give none-found), ``expect_with`` (list of
+        ``client``, ``verdict``, ``setting``: the same where a parameter is not at its default).
 
     Source: the descriptor at the end of each lock's file.
     """
@@ -35,6 +37,20 @@ def locks() -> list[Entry]:
 def workloads() -> list[Entry]:
     """All workloads: ``id``, ``summary``, ``origin`` and ``params``, sorted by id."""
     return cast("list[Entry]", _core.workloads())
+
+
+def clients() -> list[Entry]:
+    """The clients of the model checker, which say what the threads do with a lock, sorted by id.
+
+    Returns
+    -------
+    list of dict
+        ``id``, ``summary``, ``kind`` (``exclusive``, or ``shared`` if it needs a lock with that
+        mode) and ``needs_try`` (whether the lock must offer try_acquire).
+
+    Source: the descriptor at the end of each client's file.
+    """
+    return cast("list[Entry]", _core.clients())
 
 
 def machines() -> list[Entry]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from locklab.result import Result
+    from locklab.verdict import Verdict
 
 __all__ = [
     "CheckFailed",
@@ -83,10 +84,13 @@ class CheckFailed(RunError, AssertionError):  # noqa: N818
         The self-contained string that replays the fault, or None.
     trace
         What happened, step by step, as lines of text.
+    verdict
+        The :class:`locklab.Verdict` with all faults.
     """
 
     schedule: str | None
     trace: list[str]
+    verdict: Verdict | None = None
 
     def __init__(
         self,

@@ -21,6 +21,8 @@ from locklab.names import suggestion
 COMMANDS = {
     "list": "what there is to run: locks, workloads, machines",
     "run": "let threads compete for a lock and measure",
+    "check": "is it right: every interleaving of a few threads, the faults with their traces",
+    "replay": "the execution of a fault again, step by step",
     "compare": "is one saved result faster than another, or is it noise",
     "serve": "the live page on its own; start and stop runs from the browser",
     "doctor": "what this host can and cannot measure, and what would enable it",
@@ -29,8 +31,6 @@ COMMANDS = {
 LATER = {
     "sweep": "sweeps over several locks and parameters come in a later release; "
     "run them one by one until then",
-    "check": "the model checker comes in a later release",
-    "replay": "the model checker, whose schedules this replays, comes in a later release",
     "reproduce": "the published claims come in a later release",
     "sem-waitzero": "the semaphore arrays and their benchmark come in a later release",
 }
@@ -52,6 +52,7 @@ A first look:
   locklab run spin/mcs -t 2 -r 9 -o mcs.json
   locklab run host/pthread-mutex -t 2 -r 9 -o mutex.json
   locklab compare mutex.json mcs.json
+  locklab check spin/mcs
 
 Exit codes: 0 ok, 1 the answer is "no", 2 bad usage, 3 the run failed or is undecided,
 130 interrupted.

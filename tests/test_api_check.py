@@ -326,7 +326,7 @@ def test_a_verdict_has_no_truth_value() -> None:
 
 def test_text_says_what_was_explored() -> None:
     assert "No fault found." in str(verdict_of("none-found"))
-    assert "every interleaving of 2 threads x 1 turn under TSO." in str(verdict_of("none-found"))
+    assert "every interleaving of 2 threads x 1 turn under TSO" in str(verdict_of("none-found"))
     assert "with at most 1 preemption" in str(verdict_of("bounded"))
     assert "under SC" in str(verdict_of("sc"))
     assert "--memory tso" in str(verdict_of("sc"))
@@ -437,6 +437,7 @@ WRONG_VALUES: list[tuple[dict[str, Any], type[locklab.LocklabError], str, str]] 
     ({"bound": -1}, locklab.ConfigError, "bound", "-1 is outside 0 to 100"),
     ({"bound": 101}, locklab.ConfigError, "bound", "101 is outside 0 to 100"),
     ({"bound": 1, "strategy": "pct"}, locklab.ConfigError, "bound", "auto or dfs"),
+    ({"property": "starvation"}, locklab.Unsupported, "property", "passed over for ever"),
     ({"property": "liveness"}, locklab.UnknownName, "property", "starvation"),
     ({"budget": 0}, locklab.ConfigError, "budget", "0 is outside 1 to"),
     ({"seconds": 0}, locklab.ConfigError, "seconds", "0 seconds"),

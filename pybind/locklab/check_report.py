@@ -20,10 +20,11 @@ _SAMPLING = ("pct", "random")
 def parts(document: Document) -> list[Part]:
     """The whole verdict: its words, then each fault with its trace, then what else is known."""
     shown: list[Part] = [Notes("", _wrapped([*_title(document), *_verdict(document)]))]
+    if document["config"]["strategy"] != "replay":
+        shown.append(Notes("explored", [explored(document), "; ".join(_figures(document))]))
     count = len(document["faults"])
     for i, fault in enumerate(document["faults"], 1):
-        number = f"Fault {i} of {count}, " if count > 1 else ""
-        shown += fault_parts(fault, number)
+        shown += _fault(fault, f"Fault {i} of {count}, " if count > 1 else "")
     notes = [*_notes(document)]
     if notes:
         shown.append(Notes("notes", notes))
@@ -44,26 +45,30 @@ def trace_lines(fault: Document) -> list[str]:
     ]
 
 
-def fault_parts(fault: Document, number: str = "") -> list[Part]:
-    """A fault: its sentence, its trace as one column a thread, and how to replay it."""
-    turns = f"{fault['threads']} threads x {_turns(fault['n'])}"
-    if fault["writers"] is not None:
-        turns += f", {_plural(fault['writers'], 'writer')} first"
-    lines = [f"{number}{headline(fault)}."]
-    lines.append(
-        f"{turns}, {_plural(fault['preemptions'], 'preemption')}; "
-        f"seen in execution {fault['execution']:,}, after {fault['seconds']:.3f} s."
-        if fault["execution"]
-        else f"{turns}, {_plural(fault['preemptions'], 'preemption')}."
-    )
-    shown: list[Part] = [Notes("", _wrapped(lines))]
-    if fault["trace"]:
-        shown.append(_trace(fault))
+def _fault(fault: Document, number: str) -> Iterator[Part]:
+    """Its sentence, its trace with one column a thread, and how to replay it."""
+    yield Notes("", _wrapped([f"{number}{headline(fault)}."]))
+    threads = fault["threads"]
+    rows = [step_cells(step, i, threads) for i, step in enumerate(fault["trace"], 1)]
+    yield Table(_circumstances(fault), trace_columns(threads), rows)
+    found = f"execution {fault['execution']:,}, after {fault['seconds']:.3f} s"
+    lines = [f"found in {found}"] if fault["execution"] else []
     if fault["schedule"]:
-        shown.append(Notes("", [f"again: locklab replay '{fault['schedule']}'"]))
-    elif "schedule" in fault:
-        shown.append(Notes("", ["This execution is too long for a schedule that can be replayed."]))
-    return shown
+        lines.append(f"again: locklab replay '{fault['schedule']}'")
+    else:
+        lines.append("This execution is too long for a schedule that can be replayed.")
+    yield Notes("", lines)
+
+
+def _circumstances(fault: Document) -> str:
+    crowd = _plural(fault["threads"], "thread")
+    if fault["writers"] is not None:
+        crowd += f" ({_plural(fault['writers'], 'writer')})"
+    preempts = any(step["preempts"] for step in fault["trace"])
+    return (
+        f"{crowd} x {_turns(fault['n'])}, {_plural(fault['preemptions'], 'preemption')}"
+        f"{' (marked >)' if preempts else ''}"
+    )
 
 
 def step_cells(step: Document, i: int, threads: int) -> list[str]:
@@ -76,14 +81,6 @@ def step_cells(step: Document, i: int, threads: int) -> list[str]:
 def trace_columns(threads: int) -> list[str]:
     """The headers of :func:`step_cells`."""
     return [">step", *(f"T{t}" for t in range(threads)), "source", "in", "what happens"]
-
-
-def _trace(fault: Document) -> Table:
-    threads = fault["threads"]
-    rows = [step_cells(step, i, threads) for i, step in enumerate(fault["trace"], 1)]
-    preempts = any(step["preempts"] for step in fault["trace"])
-    title = "trace (>: it runs although the thread before could go on)" if preempts else "trace"
-    return Table(title, trace_columns(threads), rows)
 
 
 def _kind(fault: Document) -> str:
@@ -131,13 +128,8 @@ def _verdict(d: Document) -> Iterator[str]:
         "inconclusive": f"Undecided: {d['reason']}.",
     }
     yield words[d["verdict"]]
-    if d["config"]["strategy"] == "replay":
-        return
     if d["interrupted"]:
         yield "Interrupted: what follows was explored until then."
-    yield f"Explored: {explored(d)}."
-    if d["executions"] + d["blocked"] + d["preliminary"]:
-        yield "; ".join(_figures(d)) + "."
 
 
 def explored(d: Document) -> str:

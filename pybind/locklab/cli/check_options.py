@@ -20,7 +20,6 @@ _EXAMPLES = """examples:
   locklab check spin/ticket --client all --seconds 5  every client that the lock can run
   locklab check spin/clh -t 4 --bound 2               at most two preemptions an execution
   locklab check spin/osq --strategy pct --budget 1000000
-  locklab check spin/tas --property starvation
 
 clients (--client):
 {clients}
@@ -140,7 +139,7 @@ def _search(parser: Parser) -> None:
         "--property",
         type=choice(CHOICES["property"]),
         metavar="WORD",
-        help="starvation: also look for waiters that are passed over for ever",
+        help="starvation: waiters that are passed over for ever; in a later release",
     )
     add(
         group,

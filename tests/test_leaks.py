@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Many runs, locks, servers and conversions in one process leave nothing behind.
+"""Many runs, checks, locks, servers and conversions in one process leave nothing behind.
 
 Each test is a program of its own under PYTHONMALLOC=malloc, so that glibc's count of bytes in use
 knows Python's objects too and is exact to the byte; pages, descriptors and threads come from /proc.
@@ -188,6 +188,54 @@ print(json.dumps({name: growth(body, 100, 2000) for name, body in calls.items()}
 
 def test_conversions_and_errors_leak_nothing() -> None:
     assert_no_growth(measure(CALLS), 2000)
+
+
+CHECKS = """
+def fails(call, *args):
+    def body(i):
+        try:
+            call(*args)
+        except (LocklabError, TypeError):
+            return
+        raise AssertionError("it went through")
+    return body
+
+def whole(check):
+    assert check.wait(60)
+    check.progress()
+    return check.result()
+
+PLANS = [
+    {"lock": "spin/mcs", "threads": 2, "n": 1},
+    {"lock": "spin/none", "threads": 2, "n": 1},
+    {"lock": "rwsem/wakeup-flag-fixed", "threads": 3, "n": 1, "budget": 200,
+     "settings": [("mode", "retry")]},
+    {"lock": "spin/osq", "threads": 3, "n": 2, "strategy": "random", "budget": 50},
+]
+LONG = {"lock": "spin/tas", "threads": 8, "n": 8, "seconds": 3600.0}
+FAULT = whole(_core.check_start(PLANS[1]))["faults"][0]["schedule"]
+
+def dropped(i):
+    check = _core.check_start(LONG)
+    if i % 2:
+        check.stop()
+
+calls = {
+    "check": lambda i: whole(_core.check_start(PLANS[i % len(PLANS)])),
+    "replay": lambda i: whole(_core.check_replay(FAULT)),
+    "dropped": dropped,
+    "no schedule": fails(_core.check_replay, "spin/none:2x1:zzz"),
+    "an old schedule": fails(_core.check_replay, "spin/none:2x1:xxxxxx:BB"),
+    "bad choices": fails(_core.check_replay, FAULT + "!"),
+    "an unknown client": fails(_core.check_start, PLANS[0] | {"client": "nobody"}),
+    "a bad setting": fails(_core.check_start, PLANS[2] | {"settings": [("mode", "x")]}),
+}
+print(json.dumps({name: growth(body, 100, 2000) for name, body in calls.items()}))
+"""
+
+
+def test_checks_and_replays_leak_nothing() -> None:
+    assert_no_growth(measure(CHECKS), 2000)
 
 
 SERVERS = """

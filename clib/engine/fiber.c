@@ -60,6 +60,10 @@ void fiber_fini(struct fiber *f)
         __tsan_destroy_fiber(f->tsan);
 #endif
     free(f->impl);
+#ifdef FIBER_ASAN
+    if (f->stack) /* who gets these pages next knows nothing of frames that never returned */
+        __asan_unpoison_memory_region(f->stack, f->size);
+#endif
     if (f->stack)
         munmap(f->stack - page, f->size + page);
     memset(f, 0, sizeof(*f));

@@ -193,3 +193,31 @@ def test_any_change_of_a_saved_document_is_read_or_refused(
         loaded._repr_html_()
         locklab.compare(loaded, loaded)
         locklab.merge([loaded, loaded], force=True)
+
+
+@functools.cache
+def verdict() -> dict[str, Any]:
+    """The document of a check with two faults; do not change it."""
+    return locklab.check("rwsem/wakeup-flag", n=1, seconds=60).to_dict()
+
+
+@given(st.data(), ANYTHING)
+def test_any_change_of_a_saved_verdict_is_read_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, value: Any
+) -> None:
+    path = data.draw(st.sampled_from(paths(verdict())))
+    document: Any = copy.deepcopy(verdict())
+    holder = document
+    for step in path[:-1]:
+        holder = holder[step]
+    holder[path[-1]] = value
+    file = tmp_path_factory.mktemp("fuzz") / "changed.json"
+    file.write_text(json.dumps(document, default=str))
+    found: list[locklab.Verdict] = []
+    error = documented(lambda: found.append(locklab.Verdict.load(file)))
+    assert error is None or isinstance(error, locklab.ConfigError)
+    for loaded in found:
+        str(loaded)
+        with pytest.raises(locklab.CheckFailed):
+            loaded.raise_for_fault()
+    assert main(["replay", str(file), "--json"]) in (0, 1, 2)

@@ -124,6 +124,16 @@ def test_the_text_is_that_of_the_verdict(capsys: Capture) -> None:
     assert timeless.sub("", capsys.readouterr().out) == timeless.sub("", ours) + "\n"
 
 
+def test_the_settings_that_are_shown_can_be_given(capsys: Capture) -> None:
+    words = ["check", "rwsem/wakeup-flag-fixed", *QUICK, "-p", "check_first=1"]
+    assert main(words) == 0
+    shown = capsys.readouterr().out.splitlines()[1]
+    assert "check_first=true" in shown
+    again = [word for setting in shown.split(", ") for word in ("-p", setting)]
+    assert main([*words[:-2], *again]) == 0
+    assert capsys.readouterr().out.splitlines()[1] == shown
+
+
 def test_a_clean_verdict_fits_a_screen(capsys: Capture) -> None:
     main(["check", "spin/mcs", *QUICK])
     lines = capsys.readouterr().out.splitlines()

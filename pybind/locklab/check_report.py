@@ -9,7 +9,7 @@ from typing import Any
 
 from locklab.check_plan import MAX_N
 from locklab.render import Notes, Part, Table
-from locklab.units import rate
+from locklab.units import rate, settings
 
 Document = dict[str, Any]
 
@@ -116,7 +116,7 @@ def _title(d: Document) -> Iterator[str]:
         + (config["strategy"],)
     )
     if config["params"]:
-        yield ", ".join(f"{name}={value}" for name, value in config["params"].items())
+        yield settings(config["params"])
 
 
 def _verdict(d: Document) -> Iterator[str]:

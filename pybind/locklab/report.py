@@ -11,7 +11,7 @@ from locklab.errors import Unsupported
 from locklab.explain import findings
 from locklab.render import Notes, Part, Table
 from locklab.stats import MIN_INTERVAL, median_interval
-from locklab.units import NONE, count, ns, percent, rate, ratio, seconds
+from locklab.units import NONE, count, ns, percent, rate, ratio, seconds, settings
 
 Document = dict[str, Any]
 
@@ -44,11 +44,11 @@ def heading(document: Document) -> str:
     config = document["config"]
     cpus = sorted(set(document["threads"]["cpu"]))
     where = "CPU " if len(cpus) == 1 else "CPUs "
-    settings = ", ".join(f"{name}={value}" for name, value in config["params"].items())
     threads = f"{config['threads']} thread{'s' if config['threads'] != 1 else ''}"
     return (
-        f"{config['lock']}  {config['workload']} ({settings})  {threads} on {where}"
-        f"{_ranges(cpus)}  {len(document['repeats'])} x {seconds(config['seconds'])}  "
+        f"{config['lock']}  {config['workload']} ({settings(config['params'])})  "
+        f"{threads} on {where}{_ranges(cpus)}  "
+        f"{len(document['repeats'])} x {seconds(config['seconds'])}  "
         f"source {document['source']}"
     )
 

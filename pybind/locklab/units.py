@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 NONE = "-"
 _LARGE = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "us"))
@@ -51,6 +53,12 @@ def count(value: float | None) -> str:
 def percent(ratio: float) -> str:
     """``0.034`` as ``3.40%``."""
     return f"{figures(ratio * 100)}%"
+
+
+def settings(params: Mapping[str, bool | float | str]) -> str:
+    """Parameters as ``-p`` takes them: ``mode=retry, check_first=false``."""
+    words = ((name, str(v).lower() if isinstance(v, bool) else v) for name, v in params.items())
+    return ", ".join(f"{name}={word}" for name, word in words)
 
 
 def ratio(value: float | None) -> str:

@@ -8,7 +8,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from locklab import store
 from locklab.cli.run_options import parse
@@ -17,6 +17,9 @@ from locklab.explain import crowd_warning, expected_overlap
 from locklab.report import tables
 from locklab.result import Result
 from locklab.runs import Handle, start
+
+if TYPE_CHECKING:
+    from locklab.web import Dashboard
 
 _POLL_S = 0.1
 OK, NO, FAILED, INTERRUPTED = 0, 1, 3, 130
@@ -43,9 +46,7 @@ def main(words: Sequence[str]) -> int:
         warning = crowd_warning(args.threads, len(set(handle.core.info()["cpus"])))
         if warning:
             _warn(warning)
-        if dashboard:
-            print(f"live: {dashboard.url_of(dashboard.adopt(handle))}", file=sys.stderr, flush=True)
-        result, code = _wait(handle)
+        result, code = _wait(handle, dashboard)
         if dashboard and code != INTERRUPTED:
             dashboard.linger()
     if result is None:
@@ -80,10 +81,13 @@ def _plan(args: Namespace) -> dict[str, Any]:
     return {name: getattr(args, name) for name in names} | {"params": dict(args.params)}
 
 
-def _wait(handle: Handle) -> tuple[Result | None, int]:
+def _wait(handle: Handle, dashboard: Dashboard | None) -> tuple[Result | None, int]:
     """The result with the exit code that its status asks for (0: judge by its content)."""
     try:
-        with _progress() as update, handle:
+        with handle, _progress() as update:  # from here on a Ctrl-C keeps what was measured
+            if dashboard:
+                url = dashboard.url_of(dashboard.adopt(handle))
+                print(f"live: {url}", file=sys.stderr, flush=True)
             while not handle.wait(_POLL_S):
                 update(handle.progress())
             return handle.result(), OK

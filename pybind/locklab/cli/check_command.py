@@ -41,11 +41,12 @@ def main(words: Sequence[str]) -> int:
                 _print(verdicts)
     except KeyboardInterrupt as interrupt:
         partial = getattr(interrupt, "result", None)
-        if partial is None:
+        if partial is not None:
+            verdicts.append(partial)
+            if not args.json:
+                _print(verdicts)
+        elif not verdicts:
             raise
-        verdicts.append(partial)
-        if not args.json:
-            _print(verdicts)
         _publish(verdicts, args)
         return _INTERRUPTED
     _publish(verdicts, args)

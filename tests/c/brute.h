@@ -37,6 +37,8 @@ struct plain_access {
 static struct { /* the execution under way */
     struct found *found;
     const struct brute_program *program;
+    uint64_t ends, most; /* executions of any kind, redundant ones as well */
+    uint32_t stop;
     struct ck_program watched; /* the same, with our body */
     struct ck_policy policy;   /* the strategy's, with our end */
     void (*strategy_ended)(enum ck_end end);
@@ -296,6 +298,7 @@ static void watched_end(enum ck_end end)
     struct found *f = rec.found;
     uint32_t p = rec.preemptions < FOUND_PREEMPTIONS ? rec.preemptions : FOUND_PREEMPTIONS - 1;
 
+    rec.stop = ++rec.ends >= rec.most;
     if (end == CK_RESPLIT || ck.resplit) { /* the exploration starts again */
         found_empty(f);
         return;
@@ -323,11 +326,12 @@ static void watched_strategy_end(enum ck_end end)
     watched_end(end);
 }
 
-static void watch(const struct brute_program *program, struct found *found)
+static void watch(const struct brute_program *program, uint64_t most, struct found *found)
 {
     memset(found, 0, sizeof(*found));
     memset(&rec, 0, sizeof(rec));
     rec.program = program;
+    rec.most = most;
     rec.found = found;
     rec.watched = *program->ck;
     rec.watched.body = watched_body;
@@ -385,9 +389,8 @@ static void brute_force(const struct brute_program *program, struct ck_options o
                         uint64_t most, struct found *found)
 {
     struct ck_report report = {0};
-    uint64_t runs = 0;
 
-    watch(program, found);
+    watch(program, most, found);
     rec.policy = brute_policy;
     options.trace = on_operation;
     LL_ASSERT(ck_machine_init(&rec.watched, &options, &report) == 0);
@@ -395,25 +398,26 @@ static void brute_force(const struct brute_program *program, struct ck_options o
     brute.fresh = 0;
     do {
         if (ck_machine_run() == CK_RESPLIT || ck.resplit)
-            brute.fresh = runs = 0;
+            brute.fresh = 0;
         else if (!brute_next())
             found->wholly = true;
-    } while (!found->wholly && ++runs < most);
+    } while (!found->wholly && !rec.stop);
     ck_machine_fini();
     free(rec.byte);
 }
 
-/* The same program by a strategy of the checker's; report->executions and blocked must be what was
- * seen. */
-static void recorded(const struct brute_program *program, struct ck_options options,
+/* The same program by a strategy of the checker's, likewise. */
+static void recorded(const struct brute_program *program, struct ck_options options, uint64_t most,
                      struct found *found)
 {
     struct ck_report report;
 
-    watch(program, found);
+    watch(program, most, found);
     options.trace = on_operation;
+    options.stop = &rec.stop;
     LL_ASSERT(ck_explore(&rec.watched, &options, &report) == 0);
-    LL_ASSERT(report.executions + report.blocked == found->finished + found->aborted);
+    found->untrue += report.executions + report.blocked != found->finished + found->aborted;
     found->wholly = report.wholly;
+    found->giveups_cut = report.cut_giveups;
     free(rec.byte);
 }

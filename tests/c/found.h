@@ -30,9 +30,10 @@ struct found {
     uint64_t runs[FOUND_PREEMPTIONS]; /* by number of preemptions */
     uint64_t finished;                /* complete or stuck */
     uint64_t aborted;
-    uint64_t untrue;   /* executions whose races are not those that were reported */
+    uint64_t untrue;   /* executions whose races were not reported or are none; wrong counts */
     uint64_t past_own; /* loads from memory of what the thread itself has stored and not yet sent */
     uint64_t divided;  /* failed compare-exchanges on words that others use in parts */
+    uint64_t giveups_cut; /* executions in which the bound on give-ups mattered */
     bool wholly;
 };
 
@@ -153,7 +154,7 @@ static inline const char *same_sets(const struct found *all, uint32_t bound,
 static inline const char *found_same(const struct found *all, const struct found *reduced)
 {
     if (all->untrue || reduced->untrue)
-        return "races were reported that are none, or not reported";
+        return "what the checker reports is not what was seen";
     if (all->past_own || reduced->past_own)
         return "a load passed a store of its own thread";
     if (!reduced->wholly)
@@ -181,7 +182,7 @@ static inline const char *found_same_bounded(const struct found *all, const stru
     uint64_t expected = 0, runs = 0;
 
     if (all->untrue || bounded->untrue)
-        return "races were reported that are none, or not reported";
+        return "what the checker reports is not what was seen";
     for (uint32_t i = 0; i < FOUND_PREEMPTIONS; i++) {
         expected += i <= bound ? all->runs[i] : 0;
         runs += bounded->runs[i];

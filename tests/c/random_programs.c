@@ -392,13 +392,13 @@ static bool run_program(uint64_t most)
     memset(&arena, 0, sizeof(arena));
     brute_force(&p, options, most, &all);
     options.strategy = CK_DFS;
-    recorded(&p, options, &found);
+    recorded(&p, options, UINT64_MAX, &found);
     bad = differs("reduction", found_same(&all, &found));
     found_empty(&found);
     options.strategy = CK_BOUNDED;
     for (uint32_t bound = 0; all.wholly && bound <= 3 && !bad; bound++) {
         options.bound = bound;
-        recorded(&p, options, &found);
+        recorded(&p, options, UINT64_MAX, &found);
         bad = differs("bound", found_same_bounded(&all, &found, bound));
         found_empty(&found);
     }

@@ -18,7 +18,7 @@ import pytest
 from support import ROOT, make_clib
 
 MUTANTS = ROOT / "tests" / "mutants"
-PATCHES = sorted(MUTANTS.rglob("*.patch"))
+PATCHES = sorted([*MUTANTS.glob("*.patch"), *MUTANTS.glob("weak/*.patch")])
 KINDS = {"exclusion", "deadlock", "stranded", "fifo", "race", "freed-memory", "none-found"}
 REQUIRED = ("lock", "fault", "reason", "expect", "client", "threads", "turns")
 OPTIONAL = ("tsan", "setting")

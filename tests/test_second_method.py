@@ -18,12 +18,13 @@ from explorer_programs import programs
 from support import ROOT, make_clib
 from test_mutants import flags_of, mutated_tree, read, run
 
-pytestmark = [pytest.mark.check, pytest.mark.timeout(700)]  # the first one compiles clib
-
 MUTANTS = sorted((ROOT / "tests" / "mutants" / "explorer").glob("*.patch"))
 MOST = 20_000  # executions by brute force; of larger programs that part is compared
-EXAMPLES = max(500, settings().max_examples)
-SHAPES = {2: 4, 3: 3} if EXAMPLES == 500 else {2: 5, 3: 3}
+DEEP = settings().max_examples > 1000
+EXAMPLES = 30_000 if DEEP else 2000
+SHAPES = {2: 5, 3: 3, 4: 2} if DEEP else {2: 4, 3: 3}  # threads: operations of each, at most
+# the first test compiles clib
+pytestmark = [pytest.mark.check, pytest.mark.timeout(7000 if DEEP else 700)]
 # what a difference looks like, by what a patch expects
 DIFFERENCES = {
     "missing": r"reduction: (classes|states|faults|races): \d+ by brute force, \d+ found, some",

@@ -180,6 +180,18 @@ static void look_at_wait(struct eng_thread *t, const struct ck_foot *foot, bool 
         d.single = false;
 }
 
+/* All terms: a later one may have held before. */
+static void whole_await(const struct eng_thread *t, struct ck_foot *whole)
+{
+    const struct ck_op *op = &t->op;
+
+    if (op->kind != CK_AWAIT || op->n_terms == 1)
+        return;
+    whole->n = 0;
+    for (uint32_t i = 0; i < op->n_terms; i++)
+        whole->n += ck_cells(op->term[i].addr, op->term[i].width, whole->cell + whole->n);
+}
+
 static void pending_waits(void)
 {
     for (uint32_t i = 0; i < ck.program->threads; i++) {
@@ -290,10 +302,13 @@ static void happened(int choice, const struct ck_foot *foot, const struct ck_sto
         d.wait = false;
         if (!store)
             look_at_wait(t, foot, choice >= (int)CK_ACTORS);
-        if (d.wait)
-            wait_races(choice, foot, &previous);
-        else
+        if (d.wait) {
+            struct ck_foot whole = *foot;
+            whole_await(t, &whole);
+            wait_races(choice, &whole, &previous);
+        } else {
             races(choice, &previous, &clock, with, n);
+        }
     }
     e->actor = (uint8_t)actor;
     e->clock = d.clock[actor] = clock;
@@ -365,7 +380,8 @@ static void begin(void)
 
 static void ended(enum ck_end end)
 {
-    if (end != CK_REDUNDANT && !ck.fair)
+    LL_UNUSED(end);
+    if (!ck.fair)
         pending_waits();
 }
 

@@ -78,12 +78,12 @@ static int next_choice(void)
     uint64_t mask = enabled();
     int c;
 
-    if (LL_UNLIKELY(!mask))
-        return nobody();
     if (LL_UNLIKELY(ck.resplit)) { /* what is known of cells so far is worthless */
         ck.end = CK_RESPLIT;
         return -1;
     }
+    if (LL_UNLIKELY(!mask))
+        return nobody();
     if (LL_UNLIKELY(ck.steps >= CK_MAX_STEPS)) {
         c = too_long(mask);
     } else {
@@ -293,6 +293,8 @@ enum ck_end ck_machine_run(void)
         (wrong = ck.program->verdict(ck.program->arg)))
         ck_fault("exclusion", 0, "%s", wrong);
     ck.policy->ended(ck.end);
+    if (ck.resplit)
+        ck.end = CK_RESPLIT;
     return ck.end;
 }
 

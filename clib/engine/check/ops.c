@@ -50,6 +50,23 @@ static bool changed(struct eng_thread *t)
     return t->read_overflow;
 }
 
+/* A word that the wait reads is partly in the thread's own buffer. */
+static bool reads_partly(struct eng_thread *t)
+{
+    const struct ck_op *op = &t->op;
+    struct ck_store *s;
+
+    if (!t->buffered)
+        return false;
+    for (uint32_t i = 0; op->kind == CK_AWAIT && i < op->n_terms; i++)
+        if (ck_find_store(t, op->term[i].addr, op->term[i].width, &s) == CK_PARTLY)
+            return true;
+    for (uint32_t i = 0; op->kind == CK_RELAX && i < t->n_read; i++)
+        if (ck_find_store(t, t->read[i].addr, t->read[i].width, &s) == CK_PARTLY)
+            return true;
+    return false;
+}
+
 bool ck_can_go(struct eng_thread *t)
 {
     const struct ck_op *op = &t->op;
@@ -62,12 +79,8 @@ bool ck_can_go(struct eng_thread *t)
         if (op->access.kind == VT_LOAD)
             return ck_find_store(t, op->access.addr, op->access.width, &s) != CK_PARTLY;
         return !t->buffered;
-    case CK_AWAIT:
-        for (uint32_t i = 0; t->buffered && i < op->n_terms; i++)
-            if (ck_find_store(t, op->term[i].addr, op->term[i].width, &s) == CK_PARTLY)
-                return false;
-        return holding_term(t, op, NULL) >= 0;
-    case CK_RELAX: return changed(t);
+    case CK_AWAIT: return !reads_partly(t) && holding_term(t, op, NULL) >= 0;
+    case CK_RELAX: return !reads_partly(t) && changed(t);
     case CK_PARK: return t->permit && !t->buffered;
     case CK_UNPARK:
     case CK_FENCE: return !t->buffered;
@@ -91,6 +104,8 @@ uint32_t ck_reasons(struct eng_thread *t, bool can_go)
     else if (op->kind != CK_QUERY && can_go)
         return 0; /* what holds is never given up */
     if (op->kind == CK_PARK && t->buffered)
+        return 0;
+    if (reads_partly(t))
         return 0;
     for (uint32_t r = 0; r < CK_REASONS; r++)
         if (reasons & 1u << r && t->given_up[r] >= ck.options->giveups &&
@@ -319,7 +334,8 @@ static uint64_t perform(struct eng_thread *self, const struct vt_access *a)
     old = a->kind == VT_STORE ? ck_memory_value(a->addr, a->width)
                               : ck_value(self, a->addr, a->width, &from);
     writes = result_of(a, old, &new);
-    foot.write = writes;
+    /* a failed exchange over several cells: which of them made it fail is no matter of one order */
+    foot.write = writes || (rmw && foot.n > 1);
     if (from) {
         note_own(from);
         foot.n = 0;
@@ -471,6 +487,12 @@ static void op_relax(uint32_t turns, const struct eng_site *site)
     prepare(CK_RELAX, site);
     arrive(self);
     ck_footprint(chosen(self), &foot);
+    for (uint32_t i = 0; i < self->n_read; i++) {
+        struct ck_store *from;
+        ck_value(self, self->read[i].addr, self->read[i].width, &from);
+        if (from)
+            note_own(from);
+    }
     note(self, &foot);
     if (ck_traced())
         tell(self, (struct ck_happening){0});
@@ -723,8 +745,8 @@ void ck_footprint(int c, struct ck_foot *f)
         uint64_t old = ck_value(t, op->access.addr, op->access.width, &from);
         if (from || (ck.tso && op->access.kind == VT_STORE))
             break; /* in the buffer */
-        f->write = result_of(&op->access, old, &new);
         f->n = ck_cells(op->access.addr, op->access.width, f->cell);
+        f->write = result_of(&op->access, old, &new) || (op->access.kind == VT_CAS && f->n > 1);
         break;
     }
     case CK_AWAIT:
@@ -732,6 +754,10 @@ void ck_footprint(int c, struct ck_foot *f)
             ck_value(t, op->term[i].addr, op->term[i].width, &from);
             if (!from)
                 f->n += ck_cells(op->term[i].addr, op->term[i].width, f->cell + f->n);
+            if (c == (int)CK_GO(t->index) &&
+                eng_term_holds(&op->term[i],
+                               ck_value(t, op->term[i].addr, op->term[i].width, &from)))
+                break;
         }
         break;
     case CK_RELAX:

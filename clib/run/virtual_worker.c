@@ -58,6 +58,8 @@ static void body(uint32_t fiber, void *arg)
     struct vt_workload *w = arg;
     struct wl_thread t = {.w = w, .index = fiber, .left = w->turns};
 
+    if (fiber == 0) /* starts first; an execution may have been begun before and given up */
+        w->acquisitions = w->overlap = 0;
     w->workload->run(&t, w->state, w->data);
 }
 

@@ -211,7 +211,7 @@ static void pending_waits(void)
 static bool drains(const struct eng_thread *t)
 {
     switch (t->op.kind) {
-    case CK_ACCESS: return t->op.access.kind != VT_LOAD && t->op.access.kind != VT_STORE;
+    case CK_ACCESS: return t->op.access->kind != VT_LOAD && t->op.access->kind != VT_STORE;
     case CK_UNPARK:
     case CK_PARK:
     case CK_FENCE: return true;

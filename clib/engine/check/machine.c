@@ -247,8 +247,7 @@ static void reset_thread(struct eng_thread *t)
 {
     t->vc = t->fence_acquired = t->fence_released = (ck_vc){0};
     t->vc[t->index] = 1;
-    memset(&t->op, 0, offsetof(struct ck_op, term));
-    t->op.reasons = 0;
+    t->op = (struct ck_op){0};
     memset(&t->buffered_first, 0,
            offsetof(struct eng_thread, read) - offsetof(struct eng_thread, buffered_first));
     t->n_read = 0;

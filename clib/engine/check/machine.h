@@ -52,9 +52,9 @@ static inline void ck_clock_join(ck_clock *a, const ck_clock *b)
 
 struct ck_op {
     enum ck_op_kind kind;
-    struct vt_access access;
+    const struct vt_access *access; /* in the frame of the call, which waits */
     const struct eng_site *site;
-    struct eng_term term[4];
+    const struct eng_term *term; /* likewise */
     uint32_t n_terms;
     uint32_t reasons; /* to give up: mask of -1 - enum eng_gave_up */
     struct eng_thread *target;
@@ -166,6 +166,7 @@ struct ck_machine {
     bool fair, starting, aborted;
     bool tso, judge;  /* judge: happens-before */
     bool resplit;     /* a cell was divided */
+    bool remembers;   /* some relax needs to know what was read before it */
     bool gave_up_all; /* some reason was not offered because of the bound */
     uint64_t counted[LL_EVENT_COUNT];
     uint32_t running; /* last thread that went on */

@@ -91,22 +91,13 @@ static LL_SLOW void divide(uint32_t offset, uint32_t end)
     }
 }
 
-static void fresh(struct ck_cell *c)
+void ck_cell_fresh(struct ck_cell *c)
 {
     c->stamp = ck.stamp;
     c->released = c->read_at = (ck_vc){0};
     c->wrote = false;
     c->last_write = -1;
     c->readers = 0;
-}
-
-struct ck_cell *ck_cell(uint32_t i)
-{
-    struct ck_cell *c = &ck.cell[i];
-
-    if (c->stamp != ck.stamp)
-        fresh(c);
-    return c;
 }
 
 uint32_t ck_cells(const void *addr, uint32_t width, uint16_t *out)
@@ -135,7 +126,7 @@ static bool in_freed(uint32_t offset, uint32_t end)
     return false;
 }
 
-bool ck_allowed(const struct vt_access *a)
+bool ck_allowed_slowly(const struct vt_access *a)
 {
     uint32_t offset = ck_offset(a->addr), me = ck.current->index;
     uint16_t cell[8];
@@ -165,38 +156,6 @@ bool ck_allowed(const struct vt_access *a)
 
 /* ---- values ---- */
 
-static uint64_t load_bits(const void *addr, uint32_t width)
-{
-    switch (width) {
-    case 1: return *(const uint8_t *)addr;
-    case 2: {
-        uint16_t v;
-        memcpy(&v, addr, sizeof(v));
-        return v;
-    }
-    case 4: {
-        uint32_t v;
-        memcpy(&v, addr, sizeof(v));
-        return v;
-    }
-    default: {
-        uint64_t v;
-        memcpy(&v, addr, sizeof(v));
-        return v;
-    }
-    }
-}
-
-uint64_t ck_memory_value(const void *addr, uint32_t width)
-{
-    return load_bits(addr, width);
-}
-
-void ck_memory_set(void *addr, uint32_t width, uint64_t value)
-{
-    memcpy(addr, &value, width); /* little endian, as everything here */
-}
-
 uint64_t ck_cell_bits(uint32_t i)
 {
     const struct ck_cell *c = &ck.cell[i];
@@ -225,19 +184,20 @@ enum ck_cover ck_find_store(struct eng_thread *t, const void *addr, uint32_t wid
     return CK_IN_MEMORY;
 }
 
-uint64_t ck_value(struct eng_thread *t, const void *addr, uint32_t width, struct ck_store **from)
+uint64_t ck_value_buffered(struct eng_thread *t, const void *addr, uint32_t width,
+                           struct ck_store **from)
 {
     struct ck_store *s;
+    uint64_t v;
 
-    if (LL_UNLIKELY(t->buffered) && ck_find_store(t, addr, width, &s) == CK_FORWARDED) {
-        if (from)
-            *from = s;
-        return s->value >> (8 * ((const char *)addr - (const char *)s->addr)) &
-               (width == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * width) - 1);
-    }
     if (from)
         *from = NULL;
-    return load_bits(addr, width);
+    if (ck_find_store(t, addr, width, &s) != CK_FORWARDED)
+        return ck_memory_value(addr, width);
+    if (from)
+        *from = s;
+    v = s->value >> (8 * ((const char *)addr - (const char *)s->addr));
+    return width == 8 ? v : v & ((UINT64_C(1) << 8 * width) - 1);
 }
 
 void ck_remember(struct eng_thread *t, const void *addr, uint32_t width, uint64_t value)
@@ -310,26 +270,45 @@ static LL_SLOW void race(const struct eng_thread *t, const struct vt_access *a, 
         f->addr = a->addr;
 }
 
-void ck_hb_plain(struct eng_thread *t, const struct vt_access *a)
+static bool any(ck_vc v)
+{
+    union {
+        ck_vc v;
+        uint64_t word[2];
+    } u = {v};
+
+    return u.word[0] | u.word[1];
+}
+
+static void plain_cell(struct eng_thread *t, const struct vt_access *a, struct ck_cell *c)
+{
+    ck_vc later;
+
+    if (c->wrote && c->wrote_by != t->index && LL_UNLIKELY(c->wrote_at > t->vc[c->wrote_by]))
+        race(t, a, c->wrote_by, c->write_site, true);
+    if (a->kind == VT_READ) {
+        c->read_at[t->index] = t->vc[t->index];
+        c->read_site[t->index] = a->site;
+        return;
+    }
+    later = c->read_at > t->vc; /* its own reads are not later */
+    for (uint32_t u = 0; LL_UNLIKELY(any(later)) && u < ck.program->threads; u++)
+        if (later[u])
+            race(t, a, u, c->read_site[u], false);
+    c->wrote = true;
+    c->wrote_by = (uint8_t)t->index;
+    c->wrote_at = t->vc[t->index];
+    c->write_site = a->site;
+}
+
+void ck_hb_plain(struct eng_thread *t, const struct vt_access *a, uint32_t whole)
 {
     uint16_t cell[8];
-    uint32_t n = ck_cells(a->addr, a->width, cell);
 
-    for (uint32_t i = 0; i < n; i++) {
-        struct ck_cell *c = ck_cell(cell[i]);
-        if (c->wrote && c->wrote_by != t->index && c->wrote_at > t->vc[c->wrote_by])
-            race(t, a, c->wrote_by, c->write_site, true);
-        if (a->kind == VT_READ) {
-            c->read_at[t->index] = t->vc[t->index];
-            c->read_site[t->index] = a->site;
-            continue;
-        }
-        for (uint32_t u = 0; u < ck.program->threads; u++)
-            if (u != t->index && c->read_at[u] > t->vc[u])
-                race(t, a, u, c->read_site[u], false);
-        c->wrote = true;
-        c->wrote_by = (uint8_t)t->index;
-        c->wrote_at = t->vc[t->index];
-        c->write_site = a->site;
+    if (LL_LIKELY(whole)) {
+        plain_cell(t, a, ck_cell(whole));
+        return;
     }
+    for (uint32_t i = 0, n = ck_cells(a->addr, a->width, cell); i < n; i++)
+        plain_cell(t, a, ck_cell(cell[i]));
 }

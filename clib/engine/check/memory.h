@@ -7,25 +7,85 @@
 
 /* In the program's memory, or CK_NO_OFFSET. */
 uint32_t ck_offset(const void *addr);
+void ck_cell_fresh(struct ck_cell *c);
+
 /* The cell, made fresh if this execution has not used it yet. */
-struct ck_cell *ck_cell(uint32_t i);
+static inline struct ck_cell *ck_cell(uint32_t i)
+{
+    struct ck_cell *c = &ck.cell[i];
+
+    if (LL_UNLIKELY(c->stamp != ck.stamp))
+        ck_cell_fresh(c);
+    return c;
+}
 /* The cells of these bytes, at most 8; divides some if need be. The address must be in memory. */
 uint32_t ck_cells(const void *addr, uint32_t width, uint16_t *out);
 /* May the current thread touch these bytes? If not, a fault has been noted. */
-bool ck_allowed(const struct vt_access *a);
+bool ck_allowed_slowly(const struct vt_access *a);
 
-uint64_t ck_memory_value(const void *addr, uint32_t width);
+/* The cell that has exactly these bytes, if there is one and all is well with it; else 0. */
+static inline uint32_t ck_whole_cell(const void *addr, uint32_t width)
+{
+    size_t offset = (size_t)((const char *)addr - ck.memory);
+    const struct ck_cell *c;
+    uint32_t i;
+
+    if (LL_UNLIKELY(offset >= ck.memory_size || ck.n_freed))
+        return 0;
+    i = ck.cell_of[offset];
+    c = &ck.cell[i];
+    return c->offset == offset && c->end == offset + width && !c->uncovered ? i : 0;
+}
+
+static inline uint64_t ck_memory_value(const void *addr, uint32_t width)
+{
+    uint64_t v = 0;
+
+    if (LL_LIKELY(width == 8))
+        memcpy(&v, addr, 8);
+    else if (width == 4)
+        memcpy(&v, addr, 4);
+    else if (width == 2)
+        memcpy(&v, addr, 2);
+    else
+        v = *(const uint8_t *)addr;
+    return v; /* little endian, as everything here */
+}
+
+static inline void ck_memory_set(void *addr, uint32_t width, uint64_t value)
+{
+    if (LL_LIKELY(width == 8))
+        memcpy(addr, &value, 8);
+    else if (width == 4)
+        memcpy(addr, &value, 4);
+    else if (width == 2)
+        memcpy(addr, &value, 2);
+    else
+        *(uint8_t *)addr = (uint8_t)value;
+}
+
 /* What the cell holds, as an integer; of a permit, whether it is there. */
 uint64_t ck_cell_bits(uint32_t i);
-void ck_memory_set(void *addr, uint32_t width, uint64_t value);
 
 enum ck_cover { CK_IN_MEMORY, CK_FORWARDED, CK_PARTLY };
 /* The newest store in t's buffer that overlaps; CK_PARTLY: it does not have all the bytes, and a
  * load waits until it has reached memory, as on the machines. */
 enum ck_cover ck_find_store(struct eng_thread *t, const void *addr, uint32_t width,
                             struct ck_store **found);
+/* What t, which has stores in its buffer, reads there. */
+uint64_t ck_value_buffered(struct eng_thread *t, const void *addr, uint32_t width,
+                           struct ck_store **from);
+
 /* What t reads there; *from (may be NULL): the buffered store it comes from, or NULL. */
-uint64_t ck_value(struct eng_thread *t, const void *addr, uint32_t width, struct ck_store **from);
+static inline uint64_t ck_value(struct eng_thread *t, const void *addr, uint32_t width,
+                                struct ck_store **from)
+{
+    if (LL_UNLIKELY(t->buffered))
+        return ck_value_buffered(t, addr, width, from);
+    if (from)
+        *from = NULL;
+    return ck_memory_value(addr, width);
+}
 /* For the next relax. */
 void ck_remember(struct eng_thread *t, const void *addr, uint32_t width, uint64_t value);
 
@@ -34,5 +94,5 @@ void ck_hb_read(struct eng_thread *t, bool acquire, uint32_t n, const uint16_t *
 ck_vc ck_hb_release(struct eng_thread *t, bool release);
 void ck_hb_write(ck_vc released, bool rmw, uint32_t n, const uint16_t *cell);
 void ck_hb_fence(struct eng_thread *t, int order);
-/* A plain access: notes a fault if it races. */
-void ck_hb_plain(struct eng_thread *t, const struct vt_access *a);
+/* A plain access: notes a fault if it races. cell: as ck_whole_cell says. */
+void ck_hb_plain(struct eng_thread *t, const struct vt_access *a, uint32_t cell);

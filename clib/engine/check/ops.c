@@ -50,6 +50,12 @@ static bool changed(struct eng_thread *t)
     return t->read_overflow;
 }
 
+/* The common wait: one term, and nothing in the buffer. */
+static inline bool holds_simply(const struct eng_term *term)
+{
+    return eng_term_holds(term, ck_memory_value(term->addr, term->width));
+}
+
 /* A word that the wait reads is partly in the thread's own buffer. */
 static bool reads_partly(struct eng_thread *t)
 {
@@ -74,12 +80,15 @@ bool ck_can_go(struct eng_thread *t)
 
     switch (op->kind) {
     case CK_ACCESS:
-        if (op->access.kind == VT_STORE) /* TSO: the buffer is full */
+        if (op->access->kind == VT_STORE) /* TSO: the buffer is full */
             return t->buffered < CK_BUFFER;
-        if (op->access.kind == VT_LOAD)
-            return ck_find_store(t, op->access.addr, op->access.width, &s) != CK_PARTLY;
+        if (op->access->kind == VT_LOAD)
+            return ck_find_store(t, op->access->addr, op->access->width, &s) != CK_PARTLY;
         return !t->buffered;
-    case CK_AWAIT: return !reads_partly(t) && holding_term(t, op, NULL) >= 0;
+    case CK_AWAIT:
+        if (LL_LIKELY(op->n_terms == 1 && !t->buffered))
+            return holds_simply(op->term);
+        return !reads_partly(t) && holding_term(t, op, NULL) >= 0;
     case CK_RELAX: return !reads_partly(t) && changed(t);
     case CK_PARK: return t->permit && !t->buffered;
     case CK_UNPARK:
@@ -209,10 +218,14 @@ static void tell(struct eng_thread *self, struct ck_happening h)
     emit(&h);
 }
 
-static void stop_if_faulty(struct eng_thread *self, bool allowed)
+/* The cell that has exactly these bytes, or 0; does not come back if they may not be touched. */
+static uint32_t judge_access(struct eng_thread *self, const struct vt_access *a)
 {
-    if (!allowed)
+    uint32_t cell = ck_whole_cell(a->addr, a->width);
+
+    if (LL_UNLIKELY(!cell) && !ck_allowed_slowly(a))
         ck_abort(self);
+    return cell;
 }
 
 /* ---- accesses ---- */
@@ -224,12 +237,12 @@ static void take_doorway(struct eng_thread *self, bool wrote)
         self->doorway = ++ck.doorways;
 }
 
-static uint64_t plain(struct eng_thread *self, const struct vt_access *a)
+static uint64_t plain(struct eng_thread *self, const struct vt_access *a, uint32_t cell)
 {
     uint64_t old = ck_memory_value(a->addr, a->width);
 
     if (ck.judge)
-        ck_hb_plain(self, a);
+        ck_hb_plain(self, a, cell);
     if (a->kind == VT_WRITE)
         ck_memory_set(a->addr, a->width, a->value);
     a->site->use->executed++;
@@ -341,7 +354,8 @@ static uint64_t perform(struct eng_thread *self, const struct vt_access *a)
         foot.n = 0;
     }
     if (a->kind != VT_STORE) {
-        ck_remember(self, a->addr, a->width, old);
+        if (ck.remembers)
+            ck_remember(self, a->addr, a->width, old);
         if (ck.judge && !from) /* a failed exchange is relaxed */
             ck_hb_read(self, acquires(a->order) && (writes || !rmw), foot.n, foot.cell);
     }
@@ -366,10 +380,10 @@ static uint64_t perform(struct eng_thread *self, const struct vt_access *a)
 static uint64_t op_access(const struct vt_access *a)
 {
     struct eng_thread *self = ck.current;
+    uint32_t cell = judge_access(self, a);
 
-    stop_if_faulty(self, ck_allowed(a));
     if (a->kind == VT_READ || a->kind == VT_WRITE)
-        return plain(self, a);
+        return plain(self, a, cell);
     if (ck.tso && a->kind == VT_STORE && self->buffered < CK_BUFFER) {
         a->site->use->executed++;
         self->last = a->site;
@@ -377,7 +391,7 @@ static uint64_t op_access(const struct vt_access *a)
         return 0;
     }
     prepare(CK_ACCESS, a->site);
-    self->op.access = *a;
+    self->op.access = a;
     arrive(self);
     if (ck.tso && a->kind == VT_STORE) {
         note(self, &(struct ck_foot){0});
@@ -436,12 +450,11 @@ static int op_await(const struct eng_term *terms, unsigned n, const struct eng_g
 
     LL_ASSERT(n >= 1 && n <= 4);
     for (unsigned i = 0; i < n; i++)
-        stop_if_faulty(self,
-                       ck_allowed(&(struct vt_access){.addr = (void *)(uintptr_t)terms[i].addr,
-                                                      .width = terms[i].width,
-                                                      .site = site}));
+        judge_access(self, &(struct vt_access){.addr = (void *)(uintptr_t)terms[i].addr,
+                                               .width = terms[i].width,
+                                               .site = site});
     prepare(CK_AWAIT, site);
-    memcpy(self->op.term, terms, n * sizeof(*terms));
+    self->op.term = terms;
     self->op.n_terms = n;
     self->op.reasons = reasons_of(giveup);
     arrive(self);
@@ -449,7 +462,8 @@ static int op_await(const struct eng_term *terms, unsigned n, const struct eng_g
     for (unsigned i = 0; i < n; i++) {
         uint32_t here;
         uint64_t v = ck_value(self, terms[i].addr, terms[i].width, &from);
-        ck_remember(self, terms[i].addr, terms[i].width, v);
+        if (ck.remembers)
+            ck_remember(self, terms[i].addr, terms[i].width, v);
         if (from) {
             note_own(from);
         } else {
@@ -484,6 +498,8 @@ static void op_relax(uint32_t turns, const struct eng_site *site)
         self->quit = true;
         ck_leave(self);
     }
+    if (!ck.remembers) /* from now on; what was not remembered until here makes this run worthless */
+        ck.remembers = ck.resplit = true;
     prepare(CK_RELAX, site);
     arrive(self);
     ck_footprint(chosen(self), &foot);
@@ -742,11 +758,11 @@ void ck_footprint(int c, struct ck_foot *f)
     }
     switch (op->kind) {
     case CK_ACCESS: {
-        uint64_t old = ck_value(t, op->access.addr, op->access.width, &from);
-        if (from || (ck.tso && op->access.kind == VT_STORE))
+        uint64_t old = ck_value(t, op->access->addr, op->access->width, &from);
+        if (from || (ck.tso && op->access->kind == VT_STORE))
             break; /* in the buffer */
-        f->n = ck_cells(op->access.addr, op->access.width, f->cell);
-        f->write = result_of(&op->access, old, &new) || (op->access.kind == VT_CAS && f->n > 1);
+        f->n = ck_cells(op->access->addr, op->access->width, f->cell);
+        f->write = result_of(op->access, old, &new) || (op->access->kind == VT_CAS && f->n > 1);
         break;
     }
     case CK_AWAIT:

@@ -123,11 +123,14 @@ static uint32_t draw(uint32_t below)
 
 static int random_choose(uint64_t enabled)
 {
-    uint32_t skip;
+    uint32_t able = 0, skip;
 
     if (!(enabled & (enabled - 1)))
         return __builtin_ctzll(enabled);
-    for (skip = draw((uint32_t)__builtin_popcountll(enabled)); skip; skip--)
+    for (uint64_t rest = enabled; rest;
+         rest &= rest - 1) /* few: no CPU has to be asked for popcnt */
+        able++;
+    for (skip = draw(able); skip; skip--)
         enabled &= enabled - 1;
     return __builtin_ctzll(enabled);
 }

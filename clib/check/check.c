@@ -20,21 +20,28 @@ double check_now(void)
 
 /* ---- taking turns ---- */
 
+static void after_fork_in_child(void)
+{
+    pthread_mutex_init(&turn, NULL); /* whoever had it is no thread of this process */
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, after_fork_in_child);
+}
+
 int check_turn_acquire(bool (*cancelled)(void *arg), void *arg)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct timespec nap = {.tv_nsec = 2000000};
 
+    pthread_once(&once, watch_forks);
     while (pthread_mutex_trylock(&turn)) {
         if (cancelled(arg))
             return -ECANCELED;
         nanosleep(&nap, NULL);
     }
     return 0;
-}
-
-void check_after_fork_child(void)
-{
-    pthread_mutex_init(&turn, NULL); /* whoever had it is no thread of this process */
 }
 
 void check_turn_release(void)

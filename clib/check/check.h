@@ -85,7 +85,6 @@ double check_now(void);
  * every 2 ms while others are at it, answered true. */
 int check_turn_acquire(bool (*cancelled)(void *arg), void *arg);
 void check_turn_release(void);
-void check_after_fork_child(void);
 
 /* 0 or -errno with err. The copy must be freed also after an error. */
 int check_plan_make(struct check_plan *plan, const struct ll_check_plan *user,

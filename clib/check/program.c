@@ -54,7 +54,8 @@ static void *place(struct ll_program *p, uint32_t *at, size_t size, const char *
                             .size = (uint32_t)size,
                             .name = kept,
                             .fields = fields,
-                            .judged = fields != NULL};
+                            .judged = fields != NULL,
+                            .state = fields && fields != client_fields};
     *at += rounded(size);
     return o->base;
 }

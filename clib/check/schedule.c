@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* schedule.c - an execution as a short string.
  *
- *   LOCK[@CLIENT]:TxN[wW][gG][s]:HASH[:NAME=VALUE,...]:CHOICES
+ *   LOCK[@CLIENT]:TxN[wW][gG][s][p]:HASH[:NAME=VALUE,...]:CHOICES
  *
- * T threads, N turns, W writers, G give-ups if not 1, s for SC. HASH is that of the lock's code, so that
+ * T threads, N turns, W writers, G give-ups if not 1, s for SC, p if starvation is looked for. HASH is that of the lock's code, so that
  * a string is refused when the code has changed. CHOICES has, for each choice that is not the usual
  * one (who ran goes on, else the lowest that can), the distance from the last such and the choice:
  * base-64 digits, five bits of the distance in each, the sixth says that more follow.
@@ -104,6 +104,8 @@ void check_schedule_write(const struct check_plan *plan, struct check_finding *f
         put(&w, "g%u", plan->user.giveups);
     if (plan->user.memory == LL_MEMORY_SC)
         put(&w, "s");
+    if (plan->user.starvation)
+        put(&w, "p");
     put(&w, ":%06x:", check_code_hash(plan->lock_id));
     put_settings(&w, plan);
     put_choices(&w, f);
@@ -142,7 +144,7 @@ static bool number(const char **at, uint32_t max, uint32_t *out)
     return true;
 }
 
-/* TxN[wW][gG][s] */
+/* TxN[wW][gG][s][p] */
 static bool read_size(const char *text, struct ll_check_plan *plan)
 {
     const char *at = text;
@@ -157,6 +159,10 @@ static bool read_size(const char *text, struct ll_check_plan *plan)
     if (*at == 's') {
         at++;
         plan->memory = LL_MEMORY_SC;
+    }
+    if (*at == 'p') {
+        at++;
+        plan->starvation = true;
     }
     return !*at;
 }

@@ -70,18 +70,18 @@ static struct check_finding *known(struct session *s, const char *kind, const ch
     return NULL;
 }
 
-static bool add(struct session *s, const struct ck_last *last, const struct ck_fault *fault)
+static void add(struct session *s, const struct ck_last *last, const struct ck_fault *fault)
 {
     struct ll_check *c = s->check;
     const char *role = check_role(s->plan, fault, s->writers);
     struct check_finding *f = known(s, fault->kind, role);
 
     if (f || c->n_findings == CHECK_FINDINGS)
-        return false;
+        return;
     f = &c->finding[c->n_findings];
     f->choice = malloc(last->n ? last->n : 1);
     if (!f->choice)
-        return false;
+        return;
     memcpy(f->choice, last->choice, last->n);
     f->n_choices = last->n;
     f->kind = fault->kind;
@@ -96,24 +96,31 @@ static bool add(struct session *s, const struct ck_last *last, const struct ck_f
     f->seconds = check_now() - c->began;
     c->n_findings++;
     eng_own_add(&c->n_found, !check_is_note(s->plan, fault));
-    return true;
 }
 
-/* A race on what the lock protects may only be the first sight of two threads inside at once. */
+/* Is there a fault that says all? A race on what the lock protects may only be the first sight of two
+ * threads inside at once: the configuration is explored on. */
+static bool settled(const struct session *s)
+{
+    const struct ll_check *c = s->check;
+
+    for (uint32_t i = 0; i < c->n_findings; i++) {
+        const struct ck_fault fault = {.kind = c->finding[i].kind};
+        if (!c->finding[i].in_client && !check_is_note(s->plan, &fault))
+            return true;
+    }
+    return false;
+}
+
 static bool on_fault(void *arg)
 {
     struct session *s = arg;
     struct ck_last last;
-    bool stop = false;
 
     ck_last(&last);
-    for (uint32_t i = 0; i < last.n_faults; i++) {
-        const struct ck_fault *f = &last.fault[i];
-        bool new = add(s, &last, f);
-        if (new && s->plan->user.first && !check_is_note(s->plan, f))
-            stop |= !s->check->finding[s->check->n_findings - 1].in_client;
-    }
-    return stop;
+    for (uint32_t i = 0; i < last.n_faults; i++)
+        add(s, &last, &last.fault[i]);
+    return s->plan->user.first && settled(s);
 }
 
 /* ---- one pass: one strategy over one configuration ---- */
@@ -177,7 +184,7 @@ static bool run_pass(struct session *s, struct pass pass)
         return false;
     }
     count(s, &pass, &report);
-    if (s->plan->user.first && eng_own_read(&s->check->n_found))
+    if (s->plan->user.first && settled(s))
         s->enough = true;
     return report.wholly;
 }
@@ -300,6 +307,8 @@ static struct outcome run_n(struct session *s, uint32_t n, bool first_n)
         if (!over(s) && enter(s, n, split[i])) {
             o = run_configuration(s, first_n);
             ll_program_fini(&s->program);
+            if (s->plan->user.first && eng_own_read(&s->check->n_found))
+                s->enough = true;
         }
         all.wholly = all.wholly && o.wholly;
         if (o.bound < all.bound)

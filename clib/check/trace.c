@@ -206,8 +206,7 @@ static void tell_step(struct telling *t, const struct ck_happening *h, struct ll
 
     name_value(t, h->old_value, h->width, old_name);
     name_value(t, h->new_value, h->width, new_name);
-    pointer =
-        *old_name || *new_name || (h->width == sizeof(void *) && !h->old_value && !h->new_value);
+    pointer = *old_name || *new_name;
     if (h->target)
         snprintf(new_name, NAME, "T%d", ck_thread_at(h->target));
     spell(old_name, h->old_value, pointer, old);

@@ -364,13 +364,11 @@ int ll_lock_release(struct ll_lock *l, bool shared)
 }
 
 void __attribute__((weak)) ll_server_after_fork_child(void);
-void check_after_fork_child(void);
 
 /* Handles carry the pid of their maker, so there is nothing to mark here but what others own. */
 void ll_after_fork_child(void)
 {
     eng_native_self = NULL; /* the parent's descriptor: its pool is ours too, but not this entry */
-    check_after_fork_child();
     if (ll_server_after_fork_child)
         ll_server_after_fork_child();
 }

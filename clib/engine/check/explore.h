@@ -30,6 +30,7 @@ struct ck_object { /* a part of the program's memory */
     const char *name;
     const struct ll_field *fields; /* NULL: not named */
     bool judged;                   /* every access must fall into a field */
+    bool state;                    /* what the lock is made of, for the search for starvation */
 };
 
 struct ck_program {
@@ -88,7 +89,7 @@ struct ck_options {
     uint32_t bound;   /* CK_BOUNDED: preemptions */
     uint32_t giveups; /* how often each reason may end a wait, by thread */
     bool races;       /* judge plain fields by happens-before */
-    bool starvation;
+    bool starvation;  /* look for a waiter that is passed over for ever */
     bool
         first_relax_ends; /* the first relax of a thread ends it, the execution counts as blocked */
     uint64_t executions;  /* at most, blocked ones included; 0: no bound */

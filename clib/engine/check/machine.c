@@ -84,6 +84,8 @@ static int next_choice(void)
     }
     if (LL_UNLIKELY(!mask))
         return nobody();
+    if (LL_UNLIKELY(ck.options->starvation))
+        ck_starvation_note(mask);
     if (LL_UNLIKELY(ck.steps >= CK_MAX_STEPS)) {
         c = too_long(mask);
     } else {
@@ -120,6 +122,7 @@ static void drive(struct fiber *from, struct eng_thread *self)
         ck.waiting &= ~(1u << t->index);
         t->reason = c < (int)CK_ACTORS ? 0 : -1 - (int)(((unsigned)c - CK_ACTORS) / CK_THREADS);
         ck.running = t->index;
+        t->went++;
         if (t == self)
             return;
         ck.current = t;
@@ -268,6 +271,8 @@ static void reset(void)
     ck.doorways = 0;
     ck.n_faults = 0;
     ck.n_freed = 0;
+    if (ck.options->starvation)
+        ck_starvation_reset();
     ck.starting = true;
     for (uint32_t i = 0; i < ck.program->threads; i++)
         reset_thread(&ck.thread[i]);

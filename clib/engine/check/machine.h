@@ -105,6 +105,8 @@ struct eng_thread {
     uint32_t doorway;    /* its number in line; 0: none */
     uint32_t wait_began; /* step at which it first waited in this acquire; 0: not */
     uint32_t entered;
+    uint32_t went,
+        disabled_at; /* for starvation.c: operations so far; step when it last could not */
     uint64_t random;
     const struct eng_site *last; /* the operation it did last */
 };
@@ -216,6 +218,10 @@ void ck_flush(struct eng_thread *t);
 struct ck_fault *ck_fault(const char *kind, uint32_t victim, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* starvation.c: before an execution, at each choice, when a thread is let in. */
+void ck_starvation_reset(void);
+void ck_starvation_note(uint64_t enabled);
+void ck_starvation_entry(uint32_t entering);
 /* "locks/spin/mcs.c" of a path that ends so. */
 const char *ck_short(const char *file);
 

@@ -701,6 +701,8 @@ static void op_mark(enum eng_mark mark, bool shared, const struct eng_site *site
     self->read_overflow = false;
     if (mark == ENG_ENTERED) {
         check_entry(self);
+        if (LL_UNLIKELY(ck.options->starvation))
+            ck_starvation_entry(self->index);
         self->doorway = self->wait_began = 0;
         self->entered++;
         ck.progress_step = ck.steps;

@@ -437,7 +437,6 @@ WRONG_VALUES: list[tuple[dict[str, Any], type[locklab.LocklabError], str, str]] 
     ({"bound": -1}, locklab.ConfigError, "bound", "-1 is outside 0 to 100"),
     ({"bound": 101}, locklab.ConfigError, "bound", "101 is outside 0 to 100"),
     ({"bound": 1, "strategy": "pct"}, locklab.ConfigError, "bound", "auto or dfs"),
-    ({"property": "starvation"}, locklab.Unsupported, "property", "passed over for ever"),
     ({"property": "liveness"}, locklab.UnknownName, "property", "starvation"),
     ({"budget": 0}, locklab.ConfigError, "budget", "0 is outside 1 to"),
     ({"seconds": 0}, locklab.ConfigError, "seconds", "0 seconds"),
@@ -673,3 +672,12 @@ def test_a_forked_child_can_check_and_leaves_its_parent_alone() -> None:
         [sys.executable, "-c", FORKING], capture_output=True, text=True, timeout=100, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_a_lock_without_an_order_lets_a_waiter_starve() -> None:
+    asked = {"threads": 2, "n": 3, "property": "starvation", "budget": 3000, "strategy": "dfs"}
+    verdict = locklab.check("spin/ttas", **asked)
+    assert [f["kind"] for f in verdict.faults] == ["starvation"]
+    again = locklab.replay(verdict.faults[0]["schedule"])
+    assert [f["kind"] for f in again.faults] == ["starvation"]
+    assert locklab.check("spin/ticket", **asked).faults == []

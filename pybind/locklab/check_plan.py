@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from locklab import arguments
-from locklab.errors import ConfigError, Unsupported
+from locklab.errors import ConfigError
 from locklab.names import unknown
 from locklab.plan import DEFAULT_SEED, resolved_params
 
@@ -62,7 +62,7 @@ class CheckPlan:
         ------
         TypeError
             A value is of the wrong type.
-        ConfigError, UnknownName, Unsupported
+        ConfigError, UnknownName
             A value cannot be used, whatever the lock.
         """
         values = {k: v for k, v in given.items() if v is not None or k == "lock"}
@@ -86,13 +86,6 @@ class CheckPlan:
         return plan
 
     def _judge(self) -> None:
-        if self.property is not None:
-            raise Unsupported(
-                f"property {self.property}: the explorer of this release does not look for waiters "
-                "that are passed over for ever",
-                code="ENOTSUP",
-                field="property",
-            )
         if self.client is not None and self.client not in _client_ids():
             raise unknown("client", self.client, _client_ids(), field="client")
         if self.writers is not None and self.writers > self.threads:

@@ -191,7 +191,7 @@ def check(
     bound
         At most so many preemptions in an execution, 0 to 100; with ``auto`` and ``dfs``.
     property
-        None; ``"starvation"``, waiters that are passed over for ever, comes in a later release.
+        None; ``"starvation"``, also look for waiters that are passed over for ever.
     budget, seconds
         Executions, and time, at most. The result depends on the machine only if `seconds` ends it.
     seed

@@ -139,7 +139,7 @@ def _search(parser: Parser) -> None:
         "--property",
         type=choice(CHOICES["property"]),
         metavar="WORD",
-        help="starvation: waiters that are passed over for ever; in a later release",
+        help="starvation: also look for waiters that are passed over for ever",
     )
     add(
         group,

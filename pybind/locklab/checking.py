@@ -19,7 +19,7 @@ from locklab.verdict import Verdict
 MAX_SCHEDULE = 4096  # characters
 SCHEDULE = re.compile(
     r"(?P<lock>[a-z0-9-]+/[a-z0-9.-]+)(?:@(?P<client>[a-z0-9-]+))?"
-    r":(?P<threads>\d+)x(?P<n>\d+)(?:w(?P<writers>\d+))?(?:g(?P<giveups>\d+))?(?P<sc>s?)"
+    r":(?P<threads>\d+)x(?P<n>\d+)(?:w(?P<writers>\d+))?(?:g(?P<giveups>\d+))?(?P<sc>s?)(?P<starve>p?)"
     r":[0-9a-f]{6}(?::(?P<settings>[^\s:'\"]*=[^\s:'\"]*))?:[A-Za-z0-9_-]*"
 )
 
@@ -141,6 +141,7 @@ def _replayed(schedule: str) -> dict[str, Any]:
         n=int(part["n"]),
         strategy="replay",
         memory="sc" if part["sc"] else "tso",
+        property="starvation" if part["starve"] else None,
         giveups=int(part["giveups"] or 1),
         writers=int(part["writers"]) if part["writers"] else None,
         params=tuple((name, value) for name, _, value in settings),

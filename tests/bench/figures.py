@@ -70,6 +70,15 @@ def judge_at_most(
     return Target(what, value, interval, shown, interval[0] <= limit, note)
 
 
+def judge_at_least(
+    what: str, value: float, interval: Interval | None, limit: float, shown: str, note: str = ""
+) -> Target:
+    """Met when the upper end of the interval reaches `limit`."""
+    if interval is None:
+        return Target(what, value, None, shown, None, note or "too few samples for an interval")
+    return Target(what, value, interval, shown, interval[1] >= limit, note)
+
+
 def spread(interval: Interval | None, form: Callable[[float], str]) -> str:
     """``[low, high]`` for a table."""
     return f"[{form(interval[0])}, {form(interval[1])}]" if interval else "-"

@@ -27,7 +27,7 @@ from locklab.environment import identity
 from locklab.render import Notes, Part, Table, show
 
 SCHEMA = "locklab.bench/1"
-TABLES = ("uncontended", "instrumentation", "pingpong", "startup", "server")
+TABLES = ("uncontended", "instrumentation", "pingpong", "startup", "server", "check")
 QUICK = 0.12
 WIDTH = 98
 BUSY = 0.05  # share of the CPUs in other hands above which it is said

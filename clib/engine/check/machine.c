@@ -287,6 +287,7 @@ enum ck_end ck_machine_run(void)
 {
     const char *wrong;
 
+    ck.quick = !ck.policy->happened && !ck_traced();
     ck.policy->begin();
     reset();
     if (!ck.aborted)

@@ -168,6 +168,7 @@ struct ck_machine {
     bool fair, starting, aborted;
     bool tso, judge;  /* judge: happens-before */
     bool resplit;     /* a cell was divided */
+    bool quick;       /* nobody wants to know what each operation touches */
     bool remembers;   /* some relax needs to know what was read before it */
     bool gave_up_all; /* some reason was not offered because of the bound */
     uint64_t counted[LL_EVENT_COUNT];

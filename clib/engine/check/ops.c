@@ -127,7 +127,7 @@ uint32_t ck_reasons(struct eng_thread *t, bool can_go)
 
 /* ---- arriving ---- */
 
-static bool has_condition(struct eng_thread *t)
+static inline bool has_condition(struct eng_thread *t)
 {
     switch (t->op.kind) {
     case CK_ACCESS:
@@ -151,30 +151,35 @@ static struct eng_thread *prepare(enum ck_op_kind kind, const struct eng_site *s
     return self;
 }
 
+/* The pending operation has a condition: notes whether it has to wait. */
+static void arrive_waiting(struct eng_thread *self, struct eng_site_use *use)
+{
+    ck.waiting |= 1u << self->index;
+    if (self->op.kind != CK_AWAIT && self->op.kind != CK_RELAX && self->op.kind != CK_PARK)
+        return;
+    if (use)
+        use->waits = true;
+    if (ck_can_go(self))
+        return;
+    self->waited = true;
+    ck.report->waits++;
+    if (use)
+        use->blocked++;
+    if (!self->wait_began)
+        self->wait_began = ck.steps + 1;
+}
+
 /* The operation in self->op becomes pending; comes back when it has been chosen. */
-static void arrive(struct eng_thread *self)
+static inline void arrive(struct eng_thread *self)
 {
     struct eng_site_use *use = self->op.site ? self->op.site->use : NULL;
 
     self->waited = false;
-    if (has_condition(self)) {
-        ck.waiting |= 1u << self->index;
-        if (self->op.kind == CK_AWAIT || self->op.kind == CK_RELAX || self->op.kind == CK_PARK) {
-            if (use)
-                use->waits = true;
-            if (!ck_can_go(self)) {
-                self->waited = true;
-                ck.report->waits++;
-                if (use)
-                    use->blocked++;
-                if (!self->wait_began)
-                    self->wait_began = ck.steps + 1;
-            }
-        }
-    } else {
-        ck.ready |= CK_BIT(CK_GO(self->index));
-    }
     self->reason = 0;
+    if (has_condition(self))
+        arrive_waiting(self, use);
+    else
+        ck.ready |= CK_BIT(CK_GO(self->index));
     ck_go_on(self);
     self->last = self->op.site;
     if (use)
@@ -314,7 +319,7 @@ void ck_flush(struct eng_thread *t)
 }
 
 /* The value that the RMW leaves; whether it writes at all. */
-static bool result_of(const struct vt_access *a, uint64_t old, uint64_t *new)
+static inline bool result_of(const struct vt_access *a, uint64_t old, uint64_t *new)
 {
     switch (a->kind) {
     case VT_add: *new = old + a->value; break;
@@ -377,6 +382,32 @@ static uint64_t perform(struct eng_thread *self, const struct vt_access *a)
     return old;
 }
 
+/* The same for one whole cell, with nothing in the buffer, when nobody wants to know of it. */
+static uint64_t perform_quickly(struct eng_thread *self, const struct vt_access *a, uint32_t cell)
+{
+    struct ck_cell *c = ck_cell(cell);
+    bool stores = a->kind == VT_STORE, loads = a->kind == VT_LOAD;
+    uint64_t old = ck_memory_value(a->addr, a->width), new = 0;
+    bool writes = result_of(a, old, &new);
+
+    if (ck.judge && !stores) {
+        if (acquires(a->order) && (writes || loads))
+            self->vc = ck_vc_join(self->vc, c->released);
+        else
+            self->fence_acquired = ck_vc_join(self->fence_acquired, c->released);
+    }
+    if (writes) {
+        if (ck.judge) {
+            ck_vc released = ck_hb_release(self, releases(a->order));
+            c->released = stores ? released : ck_vc_join(c->released, released);
+        }
+        ck_memory_set(a->addr, a->width, new);
+    }
+    if (LL_UNLIKELY(self->at_doorway))
+        take_doorway(self, writes);
+    return old;
+}
+
 static uint64_t op_access(const struct vt_access *a)
 {
     struct eng_thread *self = ck.current;
@@ -398,6 +429,8 @@ static uint64_t op_access(const struct vt_access *a)
         buffer_store(self, a);
         return 0;
     }
+    if (LL_LIKELY(cell && ck.quick && !self->buffered && !ck.remembers))
+        return perform_quickly(self, a, cell);
     return perform(self, a);
 }
 

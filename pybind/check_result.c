@@ -77,7 +77,6 @@ static int set_counts(PyObject *d, const struct ll_check_result *r)
         uint64_t value;
     } counts[] = {
         {"n", r->n},
-        {"giveups", r->giveups},
         {"operations", r->operations},
         {"executions", r->executions},
         {"blocked", r->blocked},
@@ -103,7 +102,8 @@ PyObject *lab_check_result(struct mod_state *st, const struct ll_check_result *r
         lab_set(d, "reason", lab_str(r->reason)) || lab_set(d, "client", lab_str(r->client)) ||
         lab_set(d, "interrupted", PyBool_FromLong(r->interrupted)) ||
         lab_set(d, "exhaustive", PyBool_FromLong(r->exhaustive)) ||
-        lab_set(d, "bound", PyLong_FromLong(r->bound)) || set_counts(d, r) ||
+        lab_set(d, "bound", PyLong_FromLong(r->bound)) ||
+        lab_set(d, "giveups", PyLong_FromLong(r->giveups)) || set_counts(d, r) ||
         lab_set(d, "seconds", PyFloat_FromDouble(r->seconds)) ||
         lab_set(d, "faults", lab_list(st, r->n_faults, r->fault, fault_dict)) ||
         lab_set(d, "notes", lab_list(st, r->n_notes, r->note, fault_dict)) ||

@@ -155,6 +155,7 @@ static struct ll_check *new_check(void)
     c->result.version = LL_ABI;
     c->result.reason = "";
     c->result.bound = -2;
+    c->result.giveups = -1;
     return c;
 }
 

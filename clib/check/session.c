@@ -25,8 +25,9 @@ struct session {
     double deadline;
     uint64_t left; /* executions of the budget */
     uint64_t tries_failed;
-    uint64_t run; /* executions of all passes, for numbering */
-    bool enough;  /* budget, time, stop or --first */
+    uint64_t run;  /* executions of all passes, for numbering */
+    bool gives_up; /* some wait of the lock can be given up */
+    bool enough;   /* budget, time, stop or --first */
     /* the configuration under way */
     uint32_t n, writers;
     struct ll_program program;
@@ -131,6 +132,7 @@ struct pass {
     uint64_t executions; /* at most; 0: what the budget has left */
     double until;        /* 0: the deadline */
     bool counts;         /* its executions are those that are reported */
+    bool never_gives_up; /* no wait is given up; counts if none could have been */
     enum check_phase phase;
 };
 
@@ -155,7 +157,7 @@ static void count(struct session *s, const struct pass *pass, const struct ck_re
     out->blocked += r->blocked;
     out->redundant += r->redundant;
     if (r->cut_giveups)
-        out->giveups = s->plan->user.giveups;
+        out->giveups = pass->never_gives_up ? 0 : (int32_t)s->plan->user.giveups;
     if (r->cut_operations)
         out->operations = CK_MAX_STEPS;
 }
@@ -170,6 +172,8 @@ static bool run_pass(struct session *s, struct pass pass)
         return false;
     eng_own_set32(&s->check->phase, pass.phase);
     o.bound = pass.bound;
+    if (pass.never_gives_up)
+        o.giveups = 0;
     o.executions = s->plan->user.budget ? s->left : 0;
     if (pass.executions && (!o.executions || pass.executions < o.executions))
         o.executions = pass.executions;
@@ -182,6 +186,10 @@ static bool run_pass(struct session *s, struct pass pass)
     if (s->error) {
         s->enough = true;
         return false;
+    }
+    if (pass.never_gives_up) {
+        s->gives_up = report.cut_giveups != 0;
+        pass.counts = !s->gives_up;
     }
     count(s, &pass, &report);
     if (s->plan->user.first && settled(s))
@@ -243,6 +251,7 @@ static uint32_t quick_look(struct session *s)
 struct outcome {
     bool wholly;   /* every interleaving */
     int32_t bound; /* with at most so many preemptions, wholly; -1: not even with none */
+    bool patient;  /* every interleaving in which no wait is given up */
 };
 
 static struct outcome run_auto(struct session *s, bool first_n)
@@ -254,6 +263,16 @@ static struct outcome run_auto(struct session *s, bool first_n)
     if (first_n) { /* if it is too large, random schedules have the rest */
         all.until = now + MAIN_SHARE * (s->deadline - now);
         all.executions = (uint64_t)(MAIN_SHARE * (double)s->left) + !!s->plan->user.budget;
+    }
+    if (s->plan->user.giveups) { /* far fewer executions, if the lock gives up at all */
+        struct pass patient = all;
+        patient.counts = false;
+        patient.never_gives_up = true;
+        o.patient = run_pass(s, patient);
+        if (o.patient && !s->gives_up) {
+            o.wholly = true;
+            return o;
+        }
     }
     o.wholly = run_pass(s, all);
     if (!o.wholly && first_n)
@@ -298,7 +317,7 @@ static struct outcome run_configuration(struct session *s, bool first_n)
 /* All configurations of n turns. */
 static struct outcome run_n(struct session *s, uint32_t n, bool first_n)
 {
-    struct outcome all = {.wholly = true, .bound = INT32_MAX};
+    struct outcome all = {.wholly = true, .bound = INT32_MAX, .patient = true};
     uint32_t split[LL_CHECK_MAX_THREADS + 2];
 
     splits(s->plan, split);
@@ -311,6 +330,7 @@ static struct outcome run_n(struct session *s, uint32_t n, bool first_n)
                 s->enough = true;
         }
         all.wholly = all.wholly && o.wholly;
+        all.patient = all.patient && (o.wholly || o.patient);
         if (o.bound < all.bound)
             all.bound = o.bound;
     }
@@ -364,7 +384,7 @@ static void set_verdict(struct session *s, const struct outcome *first, bool sam
     } else if (s->plan->user.threads > 1 && !out->waits && !s->tries_failed) {
         out->verdict = LL_VACUOUS;
         out->reason = "the threads never met: no wait of the lock ever blocked anybody";
-    } else if (sampling ? sampled : first->wholly || first->bound >= 1) {
+    } else if (sampling ? sampled : first->wholly || first->patient || first->bound >= 1) {
         out->verdict = LL_NONE_FOUND;
     } else {
         out->verdict = LL_INCONCLUSIVE;
@@ -425,7 +445,7 @@ void check_session(struct ll_check *check)
     struct ll_check_result *out = &check->result;
     bool sampled = false;
 
-    out->bound = -1;
+    out->bound = out->giveups = -1;
     check_sites_reset();
     if (u->strategy >= LL_STRATEGY_PCT) {
         sampled = run_random(&s);
@@ -445,7 +465,9 @@ void check_session(struct ll_check *check)
             out->n = 1;
     }
     out->exhaustive = first.wholly && (u->n <= 1) && !out->operations;
-    if (!first.wholly)
+    if (!first.wholly && first.patient)
+        out->giveups = 0;
+    else if (!first.wholly)
         out->bound = first.bound >= 0 ? first.bound : -2;
     out->interrupted = stopped(&s);
     drop_shadows(&s);

@@ -411,7 +411,8 @@ struct ll_check_result {
     uint32_t n;       /* largest n that was explored wholly; 0: none was */
     bool exhaustive;  /* n = 1 wholly, with any number of preemptions */
     int32_t bound; /* explored wholly with so many preemptions; -1: with any number; -2: not so */
-    uint32_t giveups;      /* the bound that cut some run, 0: none was cut */
+    int32_t
+        giveups; /* give-ups by thread and reason that were explored, where more could be; -1: no wait was cut short so */
     uint32_t operations;   /* likewise, of operations in an execution */
     uint64_t executions;   /* complete ones */
     uint64_t blocked;      /* ended early by a client or a bound */

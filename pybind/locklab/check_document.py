@@ -65,7 +65,7 @@ def _bound(raw: _core.CheckResult) -> Document | None:
     """What limited the exploration; None: nothing did."""
     bound = {
         "preemptions": raw["bound"] if raw["bound"] >= 0 else None,
-        "giveups": raw["giveups"] or None,
+        "giveups": None if raw["giveups"] < 0 else raw["giveups"],
         "operations": raw["operations"] or None,
     }
     return bound if any(limit is not None for limit in bound.values()) else None

@@ -167,16 +167,25 @@ def _figures(d: Document) -> Iterator[str]:
     yield f"{d['memory_bytes'] / 2**20:.1f} MiB"
 
 
+def _giveups(explored: int, asked: int) -> str:
+    if explored < asked:
+        return (
+            "Only executions in which no wait is given up were explored wholly: with give-ups there "
+            "are too many for the time or budget."
+        )
+    times = "once" if explored == 1 else f"{explored} times"
+    return (
+        f"Each reason to give up a wait struck a thread at most {times} in an execution; "
+        f"--giveups {explored + 1} goes further."
+    )
+
+
 def _notes(d: Document) -> Iterator[str]:
     for note in d["notes"]:
         yield f"{headline(note)}. No fault, because the lock does not promise to be free of it."
     bound, config = d["bound"] or {}, d["config"]
     if bound.get("giveups") is not None:
-        times = "once" if bound["giveups"] == 1 else f"{bound['giveups']} times"
-        yield (
-            f"Each reason to give up a wait struck a thread at most {times} in an execution; "
-            f"--giveups {bound['giveups'] + 1} goes further."
-        )
+        yield _giveups(bound["giveups"], config["giveups"])
     if bound.get("operations") is not None:
         yield f"Executions were cut after {bound['operations']:,} operations."
     if d["verdict"] == "none-found" and config["strategy"] in _SAMPLING:

@@ -170,8 +170,8 @@ def _figures(d: Document) -> Iterator[str]:
 def _giveups(explored: int, asked: int) -> str:
     if explored < asked:
         return (
-            "Only executions in which no wait is given up were explored wholly: with give-ups there "
-            "are too many for the time or budget."
+            "Only executions in which no wait is given up were explored wholly: with give-ups "
+            "there are too many for the time or budget."
         )
     times = "once" if explored == 1 else f"{explored} times"
     return (

@@ -129,6 +129,7 @@ static const char *op_name(const struct ck_happening *h)
     case CK_QUERY: return "ask";
     case CK_ENTER: return "enter";
     case CK_LEAVE: return "leave";
+    case CK_FREE: return "free";
     case CK_DELAY: return "delay";
     case CK_NOTHING: break;
     }
@@ -192,6 +193,7 @@ static void say(const struct ck_happening *h, const struct ll_check_step *s, con
         break;
     case CK_ENTER: snprintf(out, TEXT, "is let in"); break;
     case CK_LEAVE: snprintf(out, TEXT, "is about to leave"); break;
+    case CK_FREE: snprintf(out, TEXT, "frees the lock"); break;
     case CK_DELAY:
     case CK_NOTHING: out[0] = 0; break;
     }

@@ -34,9 +34,9 @@ struct event { /* and the state before it */
     uint8_t choice, actor;
     bool write;
     uint8_t n; /* cells, of a write */
-    uint16_t cell[8];
-    int32_t previous[8];  /* the write of that cell before this one */
-    uint64_t old_bits[8]; /* what the cell held before, as an integer */
+    uint16_t cell[CK_WRITE_CELLS];
+    int32_t previous[CK_WRITE_CELLS];  /* the write of that cell before this one */
+    uint64_t old_bits[CK_WRITE_CELLS]; /* what the cell held before, as an integer */
 };
 
 static struct {
@@ -214,6 +214,7 @@ static bool drains(const struct eng_thread *t)
     case CK_ACCESS: return t->op.access->kind != VT_LOAD && t->op.access->kind != VT_STORE;
     case CK_UNPARK:
     case CK_PARK:
+    case CK_FREE:
     case CK_FENCE: return true;
     default: return false;
     }

@@ -59,6 +59,7 @@ enum ck_op_kind {             /* of a pending operation */
                   CK_QUERY, /* need_resched, on_cpu, cancelled: may be answered either way */
                   CK_ENTER,
                   CK_LEAVE,
+                  CK_FREE,
                   CK_DELAY, /* nothing, but others can come first */
 };
 

@@ -23,6 +23,7 @@
 #define CK_CELLS 4096u
 #define CK_BUFFER 32u /* stores that a thread can have on their way to memory */
 #define CK_FOOT_CELLS 32u
+#define CK_WRITE_CELLS 8u /* of a footprint that writes */
 #define CK_READ_SET 16u
 
 #define CK_BIT(choice) (UINT64_C(1) << (choice))
@@ -60,6 +61,7 @@ struct ck_op {
     struct eng_thread *target;
     enum eng_mark mark; /* enter, leave */
     bool shared;
+    uint32_t from, to; /* offsets in memory, to be freed */
 };
 
 struct ck_word { /* what a thread has read since its last relax */

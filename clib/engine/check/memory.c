@@ -126,6 +126,16 @@ static bool in_freed(uint32_t offset, uint32_t end)
     return false;
 }
 
+void ck_judge_flush(const struct eng_thread *t, const struct ck_store *store)
+{
+    uint32_t offset = ck_offset(store->addr);
+
+    if (LL_UNLIKELY(ck.n_freed) && in_freed(offset, offset + store->width))
+        ck_fault("life-time", t->index,
+                 "a store of T%u reaches memory that has been freed, %s at %s:%u", t->index,
+                 store->site->expr, ck_short(store->site->file), store->site->line);
+}
+
 bool ck_allowed_slowly(const struct vt_access *a)
 {
     uint32_t offset = ck_offset(a->addr), me = ck.current->index;

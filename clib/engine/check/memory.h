@@ -22,6 +22,8 @@ static inline struct ck_cell *ck_cell(uint32_t i)
 uint32_t ck_cells(const void *addr, uint32_t width, uint16_t *out);
 /* May the current thread touch these bytes? If not, a fault has been noted. */
 bool ck_allowed_slowly(const struct vt_access *a);
+/* The same of a store that leaves its buffer. */
+void ck_judge_flush(const struct eng_thread *t, const struct ck_store *store);
 
 /* The cell that has exactly these bytes, if there is one and all is well with it; else 0. */
 static inline uint32_t ck_whole_cell(const void *addr, uint32_t width)

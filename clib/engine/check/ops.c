@@ -92,6 +92,7 @@ bool ck_can_go(struct eng_thread *t)
     case CK_RELAX: return !reads_partly(t) && changed(t);
     case CK_PARK: return t->permit && !t->buffered;
     case CK_UNPARK:
+    case CK_FREE: /* whoever gets the memory next has synchronised with us */
     case CK_FENCE: return !t->buffered;
     case CK_QUERY:
     case CK_ENTER:
@@ -132,6 +133,7 @@ static inline bool has_condition(struct eng_thread *t)
     switch (t->op.kind) {
     case CK_ACCESS:
     case CK_UNPARK:
+    case CK_FREE:
     case CK_FENCE: return t->buffered;
     case CK_ENTER:
     case CK_LEAVE:
@@ -233,6 +235,13 @@ static uint32_t judge_access(struct eng_thread *self, const struct vt_access *a)
     return cell;
 }
 
+/* Once more when it takes effect: the memory may have been freed while it was pending. */
+static inline void judge_again(struct eng_thread *self, const struct vt_access *a)
+{
+    if (LL_UNLIKELY(ck.n_freed))
+        judge_access(self, a);
+}
+
 /* ---- accesses ---- */
 
 static void take_doorway(struct eng_thread *self, bool wrote)
@@ -300,6 +309,7 @@ void ck_flush(struct eng_thread *t)
     if (--t->buffered == 0)
         ck.ready &= ~CK_BIT(CK_FLUSH(t->index));
     foot.n = ck_cells(s->addr, s->width, foot.cell);
+    ck_judge_flush(t, s);
     if (ck.judge)
         ck_hb_write(s->released, false, foot.n, foot.cell);
     if (ck.policy->happened)
@@ -429,6 +439,7 @@ static uint64_t op_access(const struct vt_access *a)
         buffer_store(self, a);
         return 0;
     }
+    judge_again(self, a);
     if (LL_LIKELY(cell && ck.quick && !self->buffered && !ck.remembers))
         return perform_quickly(self, a, cell);
     return perform(self, a);
@@ -495,6 +506,9 @@ static int op_await(const struct eng_term *terms, unsigned n, const struct eng_g
     for (unsigned i = 0; i < n; i++) {
         uint32_t here;
         uint64_t v = ck_value(self, terms[i].addr, terms[i].width, &from);
+        judge_again(self, &(struct vt_access){.addr = (void *)(uintptr_t)terms[i].addr,
+                                              .width = terms[i].width,
+                                              .site = site});
         if (ck.remembers)
             ck_remember(self, terms[i].addr, terms[i].width, v);
         if (from) {
@@ -744,12 +758,41 @@ static void op_mark(enum eng_mark mark, bool shared, const struct eng_site *site
     }
 }
 
+/* The cells from self->op.from on, as many as one event can write; where the next ones begin. */
+static uint32_t cells_to_free(const struct ck_op *op, struct ck_foot *foot)
+{
+    uint32_t b = op->from;
+
+    foot->write = true;
+    for (foot->n = 0; b < op->to && foot->n < CK_WRITE_CELLS;) {
+        uint32_t i = ck.cell_of[b];
+        if (i)
+            foot->cell[foot->n++] = (uint16_t)i;
+        b = i ? ck.cell[i].end : b + 1;
+    }
+    return b;
+}
+
+/* Freeing is a write to all that is freed, so that the order of each access with it is explored. */
 static void op_freed(const void *base, size_t size)
 {
-    uint32_t offset = ck_offset(base);
+    struct eng_thread *self = ck.current;
+    uint32_t at = ck_offset(base), end = at + (uint32_t)size;
+    struct ck_range *range;
 
-    LL_ASSERT(offset != CK_NO_OFFSET && ck.n_freed < CK_THREADS);
-    ck.freed[ck.n_freed++] = (struct ck_range){offset, offset + (uint32_t)size};
+    LL_ASSERT(at != CK_NO_OFFSET && ck.n_freed < CK_THREADS);
+    range = &ck.freed[ck.n_freed++];
+    range->offset = range->end = at;
+    while (at < end) {
+        struct ck_foot foot;
+        prepare(CK_FREE, NULL);
+        self->op.from = at;
+        self->op.to = end;
+        arrive(self);
+        at = cells_to_free(&self->op, &foot);
+        note(self, &foot);
+        range->end = at;
+    }
 }
 
 const struct vt_engine ck_engine = {
@@ -831,6 +874,7 @@ void ck_footprint(int c, struct ck_foot *f)
         f->cell[f->n++] = CK_CELL_SECTION;
         f->write = !op->shared;
         break;
+    case CK_FREE: cells_to_free(op, f); break;
     case CK_FENCE:
     case CK_QUERY:
     case CK_DELAY:

@@ -98,7 +98,7 @@ LL_LOCK(spin_clh) = {
     .kind = LL_KIND_EXCLUSIVE,
     .lock_size = sizeof(struct clh),
     .node_size = sizeof(struct clh_node),
-    .claims = LL_FIFO | LL_STARVATION_FREE | LL_QUEUES,
+    .claims = LL_FIFO | LL_STARVATION_FREE | LL_QUEUES | LL_LIFE_TIME,
     .init = init,
     .node_init = node_init,
     .ops = {.acquire = acquire, .release = release},

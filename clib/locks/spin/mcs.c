@@ -83,7 +83,7 @@ LL_LOCK(spin_mcs) = {
     .kind = LL_KIND_EXCLUSIVE,
     .lock_size = sizeof(struct mcs),
     .node_size = sizeof(struct mcs_node),
-    .claims = LL_FIFO | LL_STARVATION_FREE | LL_QUEUES,
+    .claims = LL_FIFO | LL_STARVATION_FREE | LL_QUEUES | LL_LIFE_TIME,
     .ops = {.acquire = acquire, .release = release, .try_acquire = try_acquire},
     .lock_fields = lock_fields,
     .node_fields = node_fields,

@@ -48,6 +48,7 @@ LL_LOCK(spin_tas) = {
     .origin = "doi:10.1109/71.80120",
     .kind = LL_KIND_EXCLUSIVE,
     .lock_size = sizeof(struct spin),
+    .claims = LL_LIFE_TIME,
     .ops = {.acquire = acquire, .release = release, .try_acquire = try_acquire},
     .lock_fields = fields,
 };

@@ -76,7 +76,7 @@ LL_LOCK(spin_ticket) = {
     .origin = "doi:10.1145/359060.359076",
     .kind = LL_KIND_EXCLUSIVE,
     .lock_size = sizeof(struct ticket),
-    .claims = LL_FIFO | LL_STARVATION_FREE,
+    .claims = LL_FIFO | LL_STARVATION_FREE | LL_LIFE_TIME,
     .ops = {.acquire = acquire, .release = release, .try_acquire = try_acquire},
     .lock_fields = fields,
 };

@@ -93,6 +93,7 @@ LL_LOCK(spin_ttas_backoff) = {
     .origin = "doi:10.1109/71.80120",
     .kind = LL_KIND_EXCLUSIVE,
     .lock_size = sizeof(struct backoff_lock),
+    .claims = LL_LIFE_TIME,
     .ops = {.acquire = acquire, .release = release, .try_acquire = try_acquire},
     .lock_fields = fields,
     .params = params,

@@ -49,6 +49,7 @@ LL_LOCK(spin_ttas) = {
     .origin = "doi:10.1145/773453.808203",
     .kind = LL_KIND_EXCLUSIVE,
     .lock_size = sizeof(struct spin),
+    .claims = LL_LIFE_TIME,
     .ops = {.acquire = acquire, .release = release, .try_acquire = try_acquire},
     .lock_fields = fields,
 };

@@ -59,7 +59,7 @@ test(
       params: { think_ns: 0 },
     });
     await eventually("the page follows the run", () => fake.runs.get("1").clients.size === 1);
-    assert.match(new URL(page.url()).hash, /run=1/);
+    await eventually("the address", () => new URL(page.url()).hash.includes("run=1"));
   }),
 );
 

@@ -18,7 +18,9 @@ static const struct ll_field client_fields[] = {
 
 bool ll_client_applies(const struct ll_client_desc *client, const struct ll_lock_desc *lock)
 {
-    return lock->kind >= client->kind && (!client->needs_try || lock->ops.try_acquire);
+    /* every kind can be held exclusively, too */
+    return (client->kind == LL_KIND_EXCLUSIVE || client->kind == lock->kind) &&
+           (!client->needs_try || lock->ops.try_acquire);
 }
 
 static void body(uint32_t thread, void *arg)

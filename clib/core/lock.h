@@ -20,6 +20,9 @@ struct ll_exclusive_ops {
     void (*acquire)(void *lock, void *node);     /* required */
     void (*release)(void *lock, void *node);     /* required */
     bool (*try_acquire)(void *lock, void *node); /* optional, NULL means not offered */
+    /* optional: as acquire, but 0, or -ETIMEDOUT once eng_now() has come to `deadline_ns` (0: never),
+     * or -EINTR once the caller's wait was cancelled; then it does not hold the lock */
+    int (*acquire_until)(void *lock, void *node, uint64_t deadline_ns);
 };
 
 /* What a reader-writer lock has besides. */
@@ -29,6 +32,27 @@ struct ll_shared_ops {
     bool (*try_acquire_shared)(void *lock, void *node); /* optional */
     void (*downgrade)(void *lock, void *node); /* optional: held exclusively before, shared after,
                                                   and nobody was inside in between */
+};
+
+/* How a context waits for a lock. */
+struct ll_ww_wait {
+    bool interruptible;   /* -EINTR once the thread's wait is cancelled */
+    uint64_t deadline_ns; /* eng_now(); 0: never */
+};
+
+/* What a wound/wait lock has besides: a transaction (context) takes several locks of one class in
+ * whatever order; which of two that collide backs off is decided by their age. The hooks of
+ * ll_exclusive_ops are those without a context. Contexts and classes are zeroed and 128-byte
+ * aligned when they are made. */
+struct ll_ww_ops {
+    void (*context_init)(void *ctx, void *ww_class); /* draws the stamp; also after context_fini */
+    void (*acquire_done)(void *ctx);                 /* no further locks through this context */
+    void (*context_fini)(void *ctx);                 /* all of its locks have been released */
+    /* 0: held; -EALREADY: held by this very context before; -EDEADLK: not held, the context shall
+     * release all it holds and come back by acquire_slow; -EINTR, -ETIMEDOUT */
+    int (*acquire)(void *lock, void *node, void *ctx, const struct ll_ww_wait *wait);
+    /* after -EDEADLK, nothing held: waits for that lock; 0, -EINTR, -ETIMEDOUT */
+    int (*acquire_slow)(void *lock, void *node, void *ctx, const struct ll_ww_wait *wait);
 };
 
 struct ll_lock_desc {
@@ -44,7 +68,12 @@ struct ll_lock_desc {
     void (*node_init)(void *lock, void *node);               /* optional */
     struct ll_exclusive_ops ops;
     struct ll_shared_ops shared;                      /* LL_KIND_SHARED only */
+    struct ll_ww_ops ww;                              /* LL_KIND_WW only, as the next two lines */
+    uint32_t class_size, context_size;                /* bytes */
+    const struct ll_field *class_fields, *context_fields;
     const struct ll_field *lock_fields, *node_fields; /* ascending, no overlap, end-marked */
+    /* optional: the table of this instance, where a parameter decides where fields lie */
+    const struct ll_field *(*fields_of)(const void *lock);
     const struct ll_param *params;                    /* optional, end-marked */
     const struct ll_expect *expect; /* optional: default is none-found on every client */
 };

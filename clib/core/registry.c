@@ -60,6 +60,7 @@ const char *ll_kind_name(enum ll_kind kind)
     switch (kind) {
     case LL_KIND_EXCLUSIVE: return "exclusive";
     case LL_KIND_SHARED: return "shared";
+    case LL_KIND_WW: return "ww";
     case LL_KIND_COUNT: break;
     }
     return "unknown";

@@ -31,7 +31,7 @@ struct ll_error {
 
 /* ---------------------------------------------------------------- catalogue */
 
-enum ll_kind { LL_KIND_EXCLUSIVE, LL_KIND_SHARED, LL_KIND_COUNT };
+enum ll_kind { LL_KIND_EXCLUSIVE, LL_KIND_SHARED, LL_KIND_WW, LL_KIND_COUNT };
 
 enum ll_claim {                    /* promises that tests and the checker verify */
                 LL_FIFO = 1u << 0, /* entered in the order of the operation marked as doorway */

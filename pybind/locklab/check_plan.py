@@ -31,7 +31,6 @@ RANGES = {
     "budget": (1, 2**63 - 1),
     "seed": (0, 2**64 - 1),
 }
-_KINDS = ("exclusive", "shared")  # a lock can do what a client of its kind or of one before asks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +129,7 @@ def clients_of(lock: Mapping[str, Any]) -> list[str]:
     """Ids of the clients that a lock (an entry of the catalogue) can run."""
     from locklab.catalogue import clients
 
-    able = _KINDS[: _KINDS.index(lock["kind"]) + 1]
+    able = {"exclusive", lock["kind"]}  # every kind can be held exclusively, too
     return [
         entry["id"]
         for entry in clients()

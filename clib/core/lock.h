@@ -67,14 +67,14 @@ struct ll_lock_desc {
     void (*fini)(void *lock);                                /* optional: for what init took */
     void (*node_init)(void *lock, void *node);               /* optional */
     struct ll_exclusive_ops ops;
-    struct ll_shared_ops shared;                      /* LL_KIND_SHARED only */
-    struct ll_ww_ops ww;                              /* LL_KIND_WW only, as the next two lines */
-    uint32_t class_size, context_size;                /* bytes */
+    struct ll_shared_ops shared;       /* LL_KIND_SHARED only */
+    struct ll_ww_ops ww;               /* LL_KIND_WW only, as the next two lines */
+    uint32_t class_size, context_size; /* bytes */
     const struct ll_field *class_fields, *context_fields;
     const struct ll_field *lock_fields, *node_fields; /* ascending, no overlap, end-marked */
     /* optional: the table of this instance, where a parameter decides where fields lie */
     const struct ll_field *(*fields_of)(const void *lock);
-    const struct ll_param *params;                    /* optional, end-marked */
+    const struct ll_param *params;  /* optional, end-marked */
     const struct ll_expect *expect; /* optional: default is none-found on every client */
 };
 

@@ -56,24 +56,23 @@ int dash_assets_init(struct ll_server *server, const struct ll_asset *assets, si
 {
     server->assets = calloc(n ? n : 1, sizeof(*server->assets));
     if (!server->assets)
-        return dash_fail(err, -ENOMEM, "assets", "out of memory");
+        return ll_fail(err, -ENOMEM, "assets", "out of memory");
     for (size_t i = 0; i < n; i++) {
         const struct ll_asset *asset = &assets[i];
         struct dash_asset *out = &server->assets[server->n_assets++];
 
         if (!asset->path || asset->path[0] != '/' || !asset->type || !etag_valid(asset->etag))
-            return dash_fail(
-                err, -EINVAL, "assets",
-                "asset %zu (%s) needs a path that begins with /, a type and an ETag in "
-                "quotes",
-                i, asset->path ? asset->path : "no path");
+            return ll_fail(err, -EINVAL, "assets",
+                           "asset %zu (%s) needs a path that begins with /, a type and an ETag in "
+                           "quotes",
+                           i, asset->path ? asset->path : "no path");
         out->path = asset->path;
         out->etag = asset->etag;
         out->response[0] = prepare(asset, asset->etag, false);
         if (asset->gz && (out->gz_etag = gzip_etag(asset->etag)))
             out->response[1] = prepare(asset, out->gz_etag, true);
         if (!out->response[0] || (asset->gz && !out->response[1]))
-            return dash_fail(err, -ENOMEM, "assets", "out of memory");
+            return ll_fail(err, -ENOMEM, "assets", "out of memory");
     }
     return 0;
 }

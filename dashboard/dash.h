@@ -152,9 +152,7 @@ struct ll_server {
     struct ll_server_stats stats;
 };
 
-uint64_t dash_now_ns(void); /* CLOCK_MONOTONIC */
-int dash_fail(struct ll_error *err, int code, const char *field, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+uint64_t dash_now_ns(void);                          /* CLOCK_MONOTONIC */
 bool dash_is_forked(const struct ll_server *server); /* this process is a child of its owner */
 void dash_wake(struct ll_server *server);
 

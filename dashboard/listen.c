@@ -76,22 +76,22 @@ int dash_listen(struct ll_server *server, const struct ll_server_options *opt, s
     int fd;
 
     if (parse(host, &at, &len))
-        return dash_fail(err, -EINVAL, "host", "%.100s is neither a numeric address nor localhost",
-                         host);
+        return ll_fail(err, -EINVAL, "host", "%.100s is neither a numeric address nor localhost",
+                       host);
     if (!opt->token && !is_loopback(&at))
-        return dash_fail(err, -EACCES, "host",
-                         "%.100s can be reached from other machines, which needs a token", host);
+        return ll_fail(err, -EACCES, "host",
+                       "%.100s can be reached from other machines, which needs a token", host);
     fd = open_socket(&at, len, opt->port);
     if (fd == -EADDRINUSE)
-        return dash_fail(err, fd, "port", "port %u of %.100s is in use", opt->port, host);
+        return ll_fail(err, fd, "port", "port %u of %.100s is in use", opt->port, host);
     if (fd == -EACCES || fd == -EPERM)
-        return dash_fail(err, -EACCES, "port", "port %u of %.100s may not be opened by this user",
-                         opt->port, host);
+        return ll_fail(err, -EACCES, "port", "port %u of %.100s may not be opened by this user",
+                       opt->port, host);
     if (fd == -EADDRNOTAVAIL || fd == -EAFNOSUPPORT)
-        return dash_fail(err, -EINVAL, "host", "%.100s is no address of this host", host);
+        return ll_fail(err, -EINVAL, "host", "%.100s is no address of this host", host);
     if (fd < 0)
-        return dash_fail(err, -EINVAL, "host", "cannot listen on port %u of %.100s: %s", opt->port,
-                         host, strerror(-fd));
+        return ll_fail(err, -EINVAL, "host", "cannot listen on port %u of %.100s: %s", opt->port,
+                       host, strerror(-fd));
     is_v6 = at.any.sa_family == AF_INET6;
     if (getnameinfo(&at.any, len, name, sizeof(name), NULL, 0, NI_NUMERICHOST) != 0)
         name[0] = '\0';

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,19 +31,6 @@ static void release_list(void)
 static void guard_list(void)
 {
     pthread_atfork(hold_list, release_list, release_list);
-}
-
-int dash_fail(struct ll_error *err, int code, const char *field, const char *format, ...)
-{
-    va_list args;
-
-    if (!err)
-        return code;
-    snprintf(err->field, sizeof(err->field), "%s", field);
-    va_start(args, format);
-    vsnprintf(err->text, sizeof(err->text), format, args);
-    va_end(args);
-    return code;
 }
 
 uint64_t dash_now_ns(void)
@@ -75,24 +61,23 @@ static int check_options(const struct ll_server_options *opt, struct ll_error *e
     struct rlimit files;
 
     if (!opt || opt->version != LL_ABI || opt->size != sizeof(*opt))
-        return dash_fail(err, -EINVAL, "version", "options of another version of locklab.h");
+        return ll_fail(err, -EINVAL, "version", "options of another version of locklab.h");
     if (!(opt->rate_hz >= 1 && opt->rate_hz <= 20))
-        return dash_fail(err, -ERANGE, "rate_hz", "%g asked, 1 to 20 allowed", opt->rate_hz);
+        return ll_fail(err, -ERANGE, "rate_hz", "%g asked, 1 to 20 allowed", opt->rate_hz);
     if (opt->max_clients < 1 || opt->max_clients > 4096)
-        return dash_fail(err, -ERANGE, "max_clients", "%u asked, 1 to 4096 allowed",
-                         opt->max_clients);
+        return ll_fail(err, -ERANGE, "max_clients", "%u asked, 1 to 4096 allowed",
+                       opt->max_clients);
     if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY &&
         opt->max_clients + 64 > files.rlim_cur)
-        return dash_fail(
-            err, -ERANGE, "max_clients",
-            "%u asked, but this process may have %llu open files (ulimit -n) and needs "
-            "64 more than clients",
-            opt->max_clients, (unsigned long long)files.rlim_cur);
+        return ll_fail(err, -ERANGE, "max_clients",
+                       "%u asked, but this process may have %llu open files (ulimit -n) and needs "
+                       "64 more than clients",
+                       opt->max_clients, (unsigned long long)files.rlim_cur);
     if (opt->token && !dash_token_valid(opt->token))
-        return dash_fail(err, -EINVAL, "token",
-                         "the token must be 1 to 256 letters, digits and - . _ ~ + / =");
+        return ll_fail(err, -EINVAL, "token",
+                       "the token must be 1 to 256 letters, digits and - . _ ~ + / =");
     if (opt->n_assets && !opt->assets)
-        return dash_fail(err, -EINVAL, "assets", "%zu asked, none given", opt->n_assets);
+        return ll_fail(err, -EINVAL, "assets", "%zu asked, none given", opt->n_assets);
     return 0;
 }
 
@@ -176,7 +161,7 @@ int ll_server_start(const struct ll_server_options *opt, struct ll_server **out,
         return result;
     server = make_server(opt);
     if (!server)
-        return dash_fail(err, -ENOMEM, "", "out of memory");
+        return ll_fail(err, -ENOMEM, "", "out of memory");
     result = dash_assets_init(server, opt->assets, opt->n_assets, err);
     if (result)
         goto out;
@@ -189,7 +174,7 @@ int ll_server_start(const struct ll_server_options *opt, struct ll_server **out,
     if (result == 0)
         result = start_thread(server);
     if (result) {
-        dash_fail(err, result, "", "the server could not be set up: %s", strerror(-result));
+        ll_fail(err, result, "", "the server could not be set up: %s", strerror(-result));
         goto out;
     }
     pthread_once(&once, guard_list);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* error.h - the closed list of error codes and the one way to report a mistake.
+/* error.h - the closed list of error codes; the one way to report a mistake is ll_fail.
  *
  *   EINVAL          the value makes no sense          ERANGE     outside the allowed range
  *   ENOENT          no such name or entry             ENOTSUP    not offered by this lock, build or host
@@ -18,10 +18,6 @@
 #include <errno.h>
 
 #include "include/locklab.h"
-
-/* Fills *err (may be NULL) and returns `code` (a negative errno) for `return ll_fail(...)`. */
-int ll_fail(struct ll_error *err, int code, const char *field, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
 
 /* The candidate nearest to `name` by edit distance, or NULL if none is near. `at(i)` yields the
  * i-th candidate, NULL at the end. Used for "did you mean". */

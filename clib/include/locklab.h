@@ -28,6 +28,9 @@ struct ll_error {
     char field[48]; /* the option or parameter at fault, "" if none */
     char text[464]; /* one sentence, no full stop, with the value and the allowed range */
 };
+/* Fills *err (may be NULL) and returns `code`, for `return ll_fail(err, -EINVAL, ...)`. */
+LL_API int ll_fail(struct ll_error *err, int code, const char *field, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /* ---------------------------------------------------------------- catalogue */
 

@@ -29,18 +29,7 @@ def median_interval(samples: Sequence[float]) -> Interval | None:
 
 def bootstrap_interval(samples: Sequence[float]) -> Interval | None:
     """Of the median, by the percentile bootstrap with a fixed seed. None: too few."""
-    if len(samples) < 3:
-        return None
-    found = scipy.stats.bootstrap(
-        (np.asarray(samples, dtype=float),),
-        np.median,
-        n_resamples=_RESAMPLES,
-        confidence_level=CONFIDENCE,
-        method="percentile",
-        vectorized=True,
-        rng=np.random.default_rng(1),
-    ).confidence_interval
-    return float(found.low), float(found.high)
+    return _bootstrap([samples], np.median) if len(samples) >= 3 else None
 
 
 def ratio_interval(a: Sequence[float], b: Sequence[float]) -> Interval:
@@ -49,9 +38,13 @@ def ratio_interval(a: Sequence[float], b: Sequence[float]) -> Interval:
     def ratio(x: Any, y: Any, axis: int = -1) -> Any:
         return np.median(y, axis=axis) / np.median(x, axis=axis)
 
+    return _bootstrap([a, b], ratio)
+
+
+def _bootstrap(samples: Sequence[Sequence[float]], statistic: Callable[..., Any]) -> Interval:
     found = scipy.stats.bootstrap(
-        (np.asarray(a, dtype=float), np.asarray(b, dtype=float)),
-        ratio,
+        tuple(np.asarray(each, dtype=float) for each in samples),
+        statistic,
         n_resamples=_RESAMPLES,
         confidence_level=CONFIDENCE,
         method="percentile",

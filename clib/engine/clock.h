@@ -54,6 +54,12 @@ LL_TEMPLATE uint64_t eng_ticks_settled(void)
     return eng_ticks();
 }
 
+/* Ticks in `ns`. */
+LL_TEMPLATE uint64_t eng_clock_ticks(uint64_t ns)
+{
+    return (uint64_t)(((unsigned __int128)ns << 32) / eng_clock.mult);
+}
+
 /* Duration of `ticks` in ns. */
 LL_TEMPLATE uint64_t eng_ticks_ns(uint64_t ticks)
 {

@@ -43,6 +43,16 @@
  *   eng_backoff(n, max)                    n pauses; yields the next n: doubled, at most max
  *   eng_yield()                            gives the CPU away, clears need_resched
  *
+ * SPIN PHASE. The part of an acquisition in which a thread spins instead of going to sleep, all rounds
+ * of it. Told to the resched policy and to those who count why threads lost their CPUs; nothing in
+ * the virtual build, where giving up is a choice. Each begin has its end, on every way out.
+ *   eng_spin_begin()                       the spin phase begins, and with it the budget of
+ *                                          resched=budget; eng_yield() starts the budget afresh
+ *   eng_spin_queue()                       from here on the thread stands in a queue, where losing its
+ *                                          CPU holds up those behind it ...
+ *   eng_spin_head()                        ... until here: it is at the head, or has left the queue
+ *   eng_spin_end()                         acquired, or on the way to sleep
+ *
  * SLEEPING. One sticky permit per thread.
  *   eng_park(deadline_ns)                  0 = no deadline. Returns at once and takes the permit if
  *                                          there is one, else sleeps: ENG_WOKEN, ENG_TIMED_OUT,
@@ -53,7 +63,8 @@
  * ENVIRONMENT.
  *   eng_self()                             this thread, struct eng_thread * (opaque to locks)
  *   eng_on_cpu(t)                          is t running? by the run's owner_run policy
- *   eng_need_resched()                     should this thread stop spinning?
+ *   eng_need_resched()                     should this thread stop spinning? by the run's resched
+ *                                          policy; cleared by eng_yield() and by a park that sleeps
  *   eng_cancelled()                        has somebody cancelled this thread's wait?
  *   eng_preempt_disable/enable()           native: nothing can be disabled, nothing is pretended
  *   eng_irq_point() eng_irq_disable/enable()   an emulated interrupt may run inline at a point

@@ -41,6 +41,7 @@ struct eng_thread *eng_native_attach(uint32_t index, uint64_t seed)
     t->index = index;
     t->random_state = ll_rng_seed(seed, index);
     t->on_cpu = 1;
+    t->spin_budget = eng_clock_ticks(ENG_SPIN_BUDGET_NS);
     eng_native_self = t;
     return t;
 }
@@ -102,13 +103,21 @@ void eng_native_poll(const void *addr, const struct eng_site *site)
     unwind_if_asked(eng_native_self);
 }
 
+/* It gives its CPU away, so the wish that it do so is granted, and a spin that goes on is a new one. */
+static void not_asked_any_more(struct eng_thread *self)
+{
+    __atomic_store_n(&self->resched, 0, __ATOMIC_RELAXED);
+    if (self->spin_until)
+        self->spin_until = eng_ticks() + self->spin_budget;
+}
+
 void eng_native_yield(const struct eng_site *site)
 {
     struct eng_thread *self = eng_native_self;
 
     sched_yield();
     self->events[LL_EV_yields]++;
-    __atomic_store_n(&self->resched, 0, __ATOMIC_RELAXED);
+    not_asked_any_more(self);
     note_wait(self, NULL, site);
     unwind_if_asked(self);
 }
@@ -280,6 +289,7 @@ enum eng_park_result eng_native_park(uint64_t deadline_ns, const struct eng_site
             return eng_cancelled() ? ENG_CANCELLED : ENG_WOKEN;
     } while (!take_permit(self, 0, 2, __ATOMIC_RELAXED));
     self->events[LL_EV_parks]++;
+    not_asked_any_more(self);
     note_wait(self, NULL, site);
     __atomic_store_n(&self->on_cpu, 0, __ATOMIC_RELAXED);
     while (__atomic_load_n(&self->permit, __ATOMIC_RELAXED) == 2) {
@@ -317,6 +327,27 @@ void eng_native_cancel(struct eng_thread *t)
 {
     __atomic_store_n(&t->cancel, 1, __ATOMIC_RELAXED);
     eng_native_unpark(t);
+}
+
+/* ---- the spin phase ---- */
+
+void eng_native_spin_stage(enum eng_spin stage)
+{
+    __atomic_store_n(&eng_native_self->spin, (uint32_t)stage, __ATOMIC_RELAXED);
+}
+
+void eng_native_spin_begin(void)
+{
+    struct eng_thread *self = eng_native_self;
+
+    eng_native_spin_stage(ENG_SPIN_SPINS);
+    self->spin_until = self->spin_budget ? eng_ticks() + self->spin_budget : 0;
+}
+
+void eng_native_spin_end(void)
+{
+    eng_native_spin_stage(ENG_SPIN_NOT);
+    eng_native_self->spin_until = 0;
 }
 
 /* ---- environment ---- */
@@ -370,7 +401,7 @@ void eng_native_delay(uint64_t ns)
     if (!ns)
         return;
     start = eng_ticks();
-    ticks = (uint64_t)(((unsigned __int128)ns << 32) / eng_clock.mult);
+    ticks = eng_clock_ticks(ns);
     while (eng_ticks() - start < ticks)
         beat(self);
 }

@@ -12,7 +12,11 @@
 #include "engine/words.h"
 #include "include/locklab.h"
 
-#define ENG_POLL_TURNS 1024u /* pauses between two looks at the abort flag; a power of two */
+#define ENG_SPIN_BUDGET_NS 100000u /* of resched=budget, unless the run says otherwise */
+#define ENG_POLL_TURNS 1024u       /* pauses between two looks at the abort flag; a power of two */
+
+/* Where a thread stands in the spin phase of an acquisition. */
+enum eng_spin { ENG_SPIN_NOT, ENG_SPIN_SPINS, ENG_SPIN_QUEUED };
 
 struct eng_thread {
     /* line 0: written by others, seldom */
@@ -24,12 +28,15 @@ struct eng_thread {
     /* line 1: written by the thread, read by others who ask whether it runs */
     LL_OWN_LINE uint32_t on_cpu;
     uint64_t heartbeat; /* eng_now() of the last sign of life */
+    uint32_t spin;      /* enum eng_spin, for the monitor of resched=tick */
     /* own lines */
     LL_OWN_LINE uint64_t events[LL_EVENT_COUNT];
     uint64_t random_state;
     unsigned relax_turns;
     uint32_t index, cpu, node, irq_off;
-    uint32_t generation; /* counts reuse of this descriptor */
+    uint32_t generation;  /* counts reuse of this descriptor */
+    uint64_t spin_budget; /* ticks that a spin phase may last; 0: no such bound */
+    uint64_t spin_until;  /* end of the budget, in ticks; 0: no budget is running */
     enum ll_owner_run owner_policy;
     uint64_t heartbeat_max_ns;
     /* who waits where: written after a long wait only, read by the watchdog */
@@ -90,6 +97,9 @@ enum eng_park_result eng_native_park(uint64_t deadline_ns, const struct eng_site
 void eng_native_unpark(struct eng_thread *t);
 void eng_native_cancel(struct eng_thread *t);
 bool eng_native_on_cpu(struct eng_thread *t);
+void eng_native_spin_begin(void);
+void eng_native_spin_stage(enum eng_spin stage);
+void eng_native_spin_end(void);
 void eng_native_irq_point(void);
 void eng_native_probe_hit(struct eng_thread *self, const void *addr, unsigned width,
                           const struct eng_site *site);
@@ -110,6 +120,15 @@ LL_TEMPLATE void eng_native_pause(void)
 LL_TEMPLATE uint64_t eng_native_now(void)
 {
     return eng_ticks_ns(eng_ticks() - eng_clock.base);
+}
+
+/* Somebody else's wish, or the end of the budget of this spin phase. */
+LL_TEMPLATE bool eng_native_need_resched(void)
+{
+    const struct eng_thread *self = eng_native_self;
+
+    return __atomic_load_n(&self->resched, __ATOMIC_RELAXED) ||
+           (self->spin_until && eng_ticks() >= self->spin_until);
 }
 
 /* The test build's eng_sync_point: tells the thread's script, which may hold it there. */

@@ -67,6 +67,10 @@
 #define eng_self() vt_engine->self()
 #define eng_on_cpu(t) vt_engine->on_cpu(t, ENG_SITE("on_cpu"))
 #define eng_need_resched() vt_engine->need_resched(ENG_SITE("need_resched"))
+#define eng_spin_begin() ((void)0) /* giving up is a choice here: no clock decides it */
+#define eng_spin_queue() ((void)0)
+#define eng_spin_head() ((void)0)
+#define eng_spin_end() ((void)0)
 #define eng_cancelled() vt_engine->cancelled(ENG_SITE("cancelled"))
 #define eng_preempt_disable() ((void)0) /* fibers are not preempted between two operations */
 #define eng_preempt_enable() ((void)0)

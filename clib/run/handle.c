@@ -294,6 +294,7 @@ static int by_waiting(struct ll_lock *l, struct user *u, bool shared, struct wai
     listen(&outer, tear_out, w);
     if (setjmp(eng_native_self->unwind)) {
         listen_no_more(&outer);
+        eng_native_spin_end();
         /* who waits in no queue leaves no trace */
         if (l->desc->claims & (LL_QUEUES | LL_FIFO))
             eng_own_set_rel32(&l->broken, 1);

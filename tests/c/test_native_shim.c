@@ -101,6 +101,46 @@ static void awaits_give_up(void)
     EXPECT(eng_await_any(&never, 1, &budget) == 0);
 }
 
+/* The budget is that of the whole spin phase, not of one await in it. */
+static void a_spin_phase_has_a_budget(void)
+{
+    eng_u32 w = {0};
+    struct eng_term never = eng_term_eq_rlx(&w, 1);
+    struct eng_thread *self = eng_self();
+    struct eng_giveup resched = {.resched = true}, budget = {.budget = 1};
+    uint64_t began;
+
+    eng_delay(2 * ENG_SPIN_BUDGET_NS);
+    EXPECT(!eng_need_resched()); /* outside of a spin phase nothing runs out */
+    EXPECT(self->spin == ENG_SPIN_NOT);
+    began = eng_now();
+    eng_spin_begin();
+    EXPECT(self->spin == ENG_SPIN_SPINS);
+    EXPECT(eng_await_any(&never, 1, &resched) == ENG_GAVE_UP_RESCHED);
+    EXPECT(eng_now() - began >= ENG_SPIN_BUDGET_NS);
+    EXPECT(eng_await_any(&never, 1, &resched) == ENG_GAVE_UP_RESCHED); /* and is not renewed */
+    began = eng_now();
+    eng_yield(); /* but here */
+    eng_spin_queue();
+    EXPECT(self->spin == ENG_SPIN_QUEUED);
+    while (eng_await_any(&never, 1, &budget) && !eng_need_resched())
+        ;
+    EXPECT(eng_now() - began >= ENG_SPIN_BUDGET_NS);
+    eng_spin_head();
+    EXPECT(self->spin == ENG_SPIN_SPINS && self->resched == 0);
+    eng_spin_end();
+    EXPECT(!eng_need_resched() && self->spin == ENG_SPIN_NOT);
+    self->spin_budget = 0; /* resched=never, tick */
+    eng_spin_begin();
+    eng_delay(2 * ENG_SPIN_BUDGET_NS);
+    EXPECT(!eng_need_resched());
+    self->resched = 1;
+    EXPECT(eng_need_resched());
+    EXPECT(eng_park(eng_now() + 1000) == ENG_TIMED_OUT && !eng_need_resched());
+    eng_spin_end();
+    self->spin_budget = eng_clock_ticks(ENG_SPIN_BUDGET_NS);
+}
+
 static void policies_answer(void)
 {
     struct eng_thread *self = eng_self();
@@ -151,6 +191,7 @@ static void *cancel_later(void *arg)
 static void parking(void)
 {
     struct eng_thread *self = eng_self();
+    uint64_t parks = self->events[LL_EV_parks];
     pthread_t thread;
 
     self->on_wake = note_wake;
@@ -162,7 +203,7 @@ static void parking(void)
     EXPECT(eng_park(0) == ENG_WOKEN);
     pthread_join(thread, NULL);
     EXPECT(wake_latency > 0 && wake_latency < 5000000000u);
-    EXPECT(self->events[LL_EV_parks] == 2 && self->permit == 0 && self->on_cpu == 1);
+    EXPECT(self->events[LL_EV_parks] == parks + 2 && self->permit == 0 && self->on_cpu == 1);
     pthread_create(&thread, NULL, cancel_later, self);
     EXPECT(eng_park(0) == ENG_CANCELLED);
     pthread_join(thread, NULL);
@@ -276,6 +317,7 @@ int main(void)
     words_and_views();
     awaits_wait();
     awaits_give_up();
+    a_spin_phase_has_a_budget();
     policies_answer();
     parking();
     a_stuck_wait_unwinds(false);

@@ -7,7 +7,9 @@
 /* In the order of the enums of locklab.h. */
 static const char *const metrics_names[] = {"events", "full", NULL};
 static const char *const build_names[] = {"instrumented", "bare", "probed", NULL};
-static const char *const owner_names[] = {"coop", "heartbeat", "always", "never", NULL};
+static const char *const owner_names[] = {"coop",       "heartbeat", "always", "never",
+                                          "switch-rec", "sample",    NULL};
+static const char *const resched_names[] = {"budget", "tick", "never", NULL};
 
 static int perf_names(struct lab_record *r, PyObject *value)
 {
@@ -55,6 +57,9 @@ static const struct lab_key keys[] = {
     {"build", LAB_CHOICE, AT(build), build_names, NULL},
     {"owner_run", LAB_CHOICE, AT(owner_run), owner_names, NULL},
     {"heartbeat_s", LAB_REAL, AT(heartbeat_s), NULL, NULL},
+    {"resched", LAB_CHOICE, AT(resched), resched_names, NULL},
+    {"resched_budget_ns", LAB_UINT64, AT(resched_budget_ns), NULL, NULL},
+    {"hz", LAB_UINT32, AT(hz), NULL, NULL},
     {"watchdog_s", LAB_REAL, AT(watchdog_s), NULL, NULL},
     {"tick_s", LAB_REAL, AT(tick_s), NULL, NULL},
     {"overhead", LAB_BOOLEAN, AT(overhead), NULL, NULL},

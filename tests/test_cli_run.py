@@ -51,6 +51,7 @@ def test_options_reach_the_config(capsys: Capture) -> None:
         *("run", "spin/ttas-backoff", "-w", "critical-section", "-t", "1", "-r", "2"),
         *("-p", "lock.wait_max=64", "-p", "workload.lines=2", "-p", "section_ns=50"),
         *("--seed", "7", "--place", "scatter", "--metrics", "events", "--tick", "0.05"),
+        *("--resched", "tick", "--resched-budget", "50000", "--hz", "100"),
         *("--owner-run", "never", "--watchdog", "2", "--perf", "context-switches", "--json"),
     ]
     assert main([words[0], *SHORT, *words[1:]]) == 0
@@ -71,6 +72,9 @@ def test_options_reach_the_config(capsys: Capture) -> None:
         "metrics": "events",
         "tick_s": 0.05,
         "owner_run": "never",
+        "resched": "tick",
+        "resched_budget_ns": 50000,
+        "hz": 100,
         "watchdog_s": 2.0,
         "perf": ["context-switches"],
         "seconds": 0.03,

@@ -40,7 +40,7 @@ struct eng_thread *eng_native_attach(uint32_t index, uint64_t seed)
     t->generation = generation;
     t->index = index;
     t->random_state = ll_rng_seed(seed, index);
-    t->on_cpu = 1;
+    t->on_cpu = t->sampled = 1;
     t->spin_budget = eng_clock_ticks(ENG_SPIN_BUDGET_NS);
     eng_native_self = t;
     return t;
@@ -360,6 +360,8 @@ bool eng_native_on_cpu(struct eng_thread *t)
         uint64_t beat = __atomic_load_n(&t->heartbeat, __ATOMIC_RELAXED), now = eng_native_now();
         return now <= beat || now - beat < eng_native_self->heartbeat_max_ns;
     }
+    case LL_OWNER_SWITCH_REC: return eng_native_self->has_cpu(t);
+    case LL_OWNER_SAMPLE: return __atomic_load_n(&t->sampled, __ATOMIC_RELAXED) != 0;
     case LL_OWNER_ALWAYS: return true;
     case LL_OWNER_NEVER: return false;
     }

@@ -29,6 +29,8 @@ struct eng_thread {
     LL_OWN_LINE uint32_t on_cpu;
     uint64_t heartbeat; /* eng_now() of the last sign of life */
     uint32_t spin;      /* enum eng_spin, for the monitor of resched=tick */
+    /* line 2: written by the run's monitor */
+    LL_OWN_LINE uint32_t sampled; /* may it be on a CPU? */
     /* own lines */
     LL_OWN_LINE uint64_t events[LL_EVENT_COUNT];
     uint64_t random_state;
@@ -44,12 +46,14 @@ struct eng_thread {
     const void *wait_addr;
     /* hooks of the owner of this thread; NULL: none */
     void (*on_wake)(struct eng_thread *self, uint64_t latency_ns);
-    bool (*on_poll)(struct eng_thread *self); /* true: unwind now */
+    bool (*on_poll)(struct eng_thread *self);    /* true: unwind now */
+    bool (*has_cpu)(const struct eng_thread *t); /* of any thread; for owner_run=switch-rec */
     void (*irq_body)(struct eng_thread *self);
     void (*on_probe)(struct eng_thread *self, const void *addr, unsigned width,
                      const struct eng_site *site);
     void (*on_sync_point)(struct eng_thread *self, const char *name); /* test build: may wait */
     void *owner_data;
+    const void *switches; /* this thread's ring, for has_cpu */
     uint32_t irq_pending, probe_every, probe_left;
     bool can_unwind; /* `unwind` is set: aborts may jump there */
     jmp_buf unwind;

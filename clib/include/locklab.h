@@ -172,7 +172,20 @@ struct ll_setting { /* -p NAME=VALUE; NAME may be "lock.NAME" or "workload.NAME"
 
 enum ll_metrics { LL_METRICS_EVENTS, LL_METRICS_FULL }; /* full adds clock readings and logs */
 enum ll_build { LL_BUILD_INSTRUMENTED, LL_BUILD_BARE, LL_BUILD_PROBED };
-enum ll_owner_run { LL_OWNER_COOP, LL_OWNER_HEARTBEAT, LL_OWNER_ALWAYS, LL_OWNER_NEVER };
+/* How a waiter judges whether another thread is on a CPU: by its own word (off it while it sleeps in
+ * the lab's park), by its last sign of life, yes, no, by the kernel's context-switch records, by
+ * a look into procfs every millisecond. */
+enum ll_owner_run {
+    LL_OWNER_COOP,
+    LL_OWNER_HEARTBEAT,
+    LL_OWNER_ALWAYS,
+    LL_OWNER_NEVER,
+    LL_OWNER_SWITCH_REC,
+    LL_OWNER_SAMPLE
+};
+/* What tells a thread to stop spinning: the length of its spin phase, a tick of the monitor on a CPU
+ * that more than one thread wants, nothing. */
+enum ll_resched { LL_RESCHED_BUDGET, LL_RESCHED_TICK, LL_RESCHED_NEVER };
 
 struct ll_plan {
     uint32_t size, version;
@@ -184,9 +197,12 @@ struct ll_plan {
     enum ll_build build;
     enum ll_owner_run owner_run;
     double heartbeat_s; /* LL_OWNER_HEARTBEAT: younger than this means running */
-    double watchdog_s;  /* no acquisition by anybody for so long ends the run as hung */
-    double tick_s;      /* period of the series */
-    bool overhead;      /* afterwards, bare against instrumented in interleaved blocks */
+    enum ll_resched resched;
+    uint64_t resched_budget_ns; /* LL_RESCHED_BUDGET: how long a spin phase may last */
+    uint32_t hz;                /* LL_RESCHED_TICK: ticks a second */
+    double watchdog_s;          /* no acquisition by anybody for so long ends the run as hung */
+    double tick_s;              /* period of the series */
+    bool overhead;              /* afterwards, bare against instrumented in interleaved blocks */
     const struct ll_setting *settings;
     size_t n_settings;
     const char *const *perf; /* user's spellings */
@@ -194,7 +210,7 @@ struct ll_plan {
 };
 
 /* Defaults: critical-section, compact, 2 threads, 1 repeat, 1 s after 0.1 s, seed 1, full,
- * instrumented, coop, watchdog 10 s, tick 0.1 s; lock is NULL and must be set. */
+ * instrumented, coop, budget of 100 us, 250 Hz, watchdog 10 s, tick 0.1 s; lock is NULL and must be set. */
 LL_API void ll_plan_init(struct ll_plan *plan);
 /* 0, or -EINVAL/-ERANGE/-ENOENT/-ENOTSUP with err->field = the plan's or parameter's name. */
 LL_API int ll_plan_validate(const struct ll_plan *plan, struct ll_error *err);

@@ -229,6 +229,32 @@ static uint32_t node_of(uint32_t os_index)
     return 0;
 }
 
+/* Has `t` its CPU? What it says itself comes first: nobody records how a thread ends. */
+static bool has_cpu(const struct eng_thread *t)
+{
+    const void *pages = t->switches;
+
+    return eng_own_read32(&t->on_cpu) && (!pages || mt_switch_on_cpu(pages));
+}
+
+static int obey_policies(struct crew_member *m)
+{
+    const struct ll_plan *p = &m->crew->plan->user;
+    struct eng_thread *self = m->eng;
+    int ret;
+
+    self->owner_policy = p->owner_run;
+    self->heartbeat_max_ns = (uint64_t)(p->heartbeat_s * 1e9);
+    self->spin_budget = p->resched == LL_RESCHED_BUDGET ? eng_clock_ticks(p->resched_budget_ns) : 0;
+    if (p->owner_run == LL_OWNER_SWITCH_REC) {
+        if ((ret = mt_switch_open(&m->switches)))
+            return ret;
+        self->switches = m->switches.pages;
+        self->has_cpu = has_cpu;
+    }
+    return 0;
+}
+
 static void *member_main(void *arg)
 {
     struct crew_member *m = arg;
@@ -239,11 +265,11 @@ static void *member_main(void *arg)
     setpriority(PRIO_PROCESS, 0, c->plan->nice);
 
     m->eng = self;
+    m->tid = gettid();
     if (self) {
         self->cpu = c->plan->cpus[m->index];
         self->node = node_of(self->cpu);
-        self->owner_policy = c->plan->user.owner_run;
-        self->heartbeat_max_ns = (uint64_t)(c->plan->user.heartbeat_s * 1e9);
+        m->error = obey_policies(m);
         self->on_wake = on_wake;
         self->owner_data = m;
         for (uint32_t s = 0; s < c->sides; s++)
@@ -267,6 +293,8 @@ static void *member_main(void *arg)
     }
     eng_rseq_detach();
     /* crew_free gives the descriptor back: until then an abort that comes late hits nobody else */
+    if (self)
+        eng_own_set32(&self->on_cpu, 0);
     eng_native_self = NULL;
     eng_own_set_rel32(&m->done, 1);
     return NULL;
@@ -347,9 +375,15 @@ int crew_start(const struct run_plan *plan, uint32_t sides, bool logs,
     wait_until_ready(c);
     for (uint32_t i = 0; i < c->threads; i++)
         if ((ret = c->member[i].error)) {
+            if (ret != -ENOMEM)
+                mt_switch_refused(ret, i + 1, err);
             crew_lead(c, LL_PHASE_DRAIN);
             goto fail;
         }
+    if ((ret = monitor_start(c, err))) {
+        crew_lead(c, LL_PHASE_DRAIN);
+        goto fail;
+    }
     *out = c;
     return 0;
 fail:
@@ -442,6 +476,8 @@ uint32_t crew_free(struct crew *c)
 {
     uint32_t abandoned = 0;
 
+    monitor_stop(c);
+
     for (uint32_t i = 0; c->member && i < c->threads; i++) {
         struct crew_member *m = &c->member[i];
         if (!m->started)
@@ -464,6 +500,7 @@ uint32_t crew_free(struct crew *c)
             free(c->member[i].slot[s]);
         }
         mt_log_fini(&c->member[i].log);
+        mt_switch_close(&c->member[i].switches);
     }
     free_memory(c);
     free(c->member);

@@ -12,6 +12,8 @@
 
 #include "engine/native_thread.h"
 #include "metrics/perf.h"
+#include "metrics/perf_switch.h"
+#include "run/monitor.h"
 #include "run/plan.h"
 #include "run/worker.h"
 
@@ -33,8 +35,10 @@ struct crew_member {
     struct crew *crew;
     uint32_t index;
     pthread_t thread;
+    pid_t tid;
     bool started;
-    struct eng_thread *eng; /* valid until `done` */
+    struct mt_switch_ring switches; /* kept until all have ended: who asks may come late */
+    struct eng_thread *eng;         /* valid until `done` */
     struct mt_log log;
     struct crew_usage usage;
     uint64_t events[LL_EVENT_COUNT];
@@ -57,6 +61,7 @@ struct crew {
     void **node; /* [threads * n_locks], NULL where node_size is 0 */
     void *state, *data;
     struct crew_member *member; /* [threads] */
+    struct monitor monitor;
 };
 
 /* Makes locks and starts the threads, which wait for the first phase. `sides` 1: the plan's variant;

@@ -9,7 +9,9 @@
 #include <sys/resource.h>
 
 #include "core/params.h"
+#include "engine/native_thread.h"
 #include "metrics/perf.h"
+#include "metrics/perf_switch.h"
 
 void ll_plan_init(struct ll_plan *plan)
 {
@@ -27,6 +29,9 @@ void ll_plan_init(struct ll_plan *plan)
         .build = LL_BUILD_INSTRUMENTED,
         .owner_run = LL_OWNER_COOP,
         .heartbeat_s = 50e-6,
+        .resched = LL_RESCHED_BUDGET,
+        .resched_budget_ns = ENG_SPIN_BUDGET_NS,
+        .hz = 250,
         .watchdog_s = 10.0,
         .tick_s = 0.1,
     };
@@ -78,13 +83,16 @@ static int check_numbers(const struct ll_plan *p, struct ll_error *err)
         (ret = in_range("watchdog_s", p->watchdog_s, 0.05, 3600, err)) ||
         (ret = in_range("tick_s", p->tick_s, 0.01, 60, err)) ||
         (ret = in_range("heartbeat_s", p->heartbeat_s, 1e-6, 10, err)) ||
+        (ret = in_range("resched_budget_ns", (double)p->resched_budget_ns, 1, 1e10, err)) ||
+        (ret = in_range("hz", p->hz, 1, 1000, err)) ||
         (ret = in_range("perf", (double)p->n_perf, 0, LL_MAX_PERF, err)))
         return ret;
     if (p->metrics != LL_METRICS_EVENTS && p->metrics != LL_METRICS_FULL)
         return ll_fail(err, -EINVAL, "metrics", "metrics %d is neither events nor full",
                        (int)p->metrics);
-    if ((unsigned)p->build > LL_BUILD_PROBED || (unsigned)p->owner_run > LL_OWNER_NEVER)
-        return ll_fail(err, -EINVAL, "build", "unknown build or owner_run");
+    if ((unsigned)p->build > LL_BUILD_PROBED || (unsigned)p->owner_run > LL_OWNER_SAMPLE ||
+        (unsigned)p->resched > LL_RESCHED_NEVER)
+        return ll_fail(err, -EINVAL, "build", "unknown build, owner_run or resched");
     return 0;
 }
 
@@ -215,7 +223,8 @@ int run_plan_resolve(const struct ll_plan *p, struct run_plan *out, struct ll_er
     }
     if ((ret = look_up(p, r, err)) || (ret = check_numbers(p, err)) ||
         (ret = check_settings(p, r, err)) || (ret = place(p, r, err)) ||
-        (ret = check_perf(p, err)) || !out)
+        (ret = check_perf(p, err)) ||
+        (ret = p->owner_run == LL_OWNER_SWITCH_REC ? mt_switch_probe(err) : 0) || !out)
         goto out;
     ret = copy(p, r);
     if (ret) {

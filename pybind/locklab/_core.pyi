@@ -158,8 +158,11 @@ class Plan(TypedDict, total=False):
     seed: int
     metrics: Literal["events", "full"]
     build: Literal["instrumented", "bare", "probed"]
-    owner_run: Literal["coop", "heartbeat", "always", "never"]
+    owner_run: Literal["coop", "heartbeat", "always", "never", "switch-rec", "sample"]
     heartbeat_s: float
+    resched: Literal["budget", "tick", "never"]
+    resched_budget_ns: int
+    hz: int
     watchdog_s: float
     tick_s: float
     overhead: bool

@@ -23,9 +23,16 @@ ENGINES = ("native", "sim", "check")
 CHOICES = {
     "metrics": ("events", "full"),
     "build": ("instrumented", "bare", "probed"),
-    "owner_run": ("coop", "heartbeat", "always", "never"),
+    "owner_run": ("coop", "heartbeat", "always", "never", "switch-rec", "sample"),
+    "resched": ("budget", "tick", "never"),
 }
-_RANGES = {"threads": (1, 1024), "repeat": (1, 1000), "seed": (0, 2**64 - 1)}
+_RANGES = {
+    "threads": (1, 1024),
+    "repeat": (1, 1000),
+    "seed": (0, 2**64 - 1),
+    "resched_budget_ns": (1, 10**10),
+    "hz": (1, 1000),
+}
 _ELSEWHERE = {
     "sim": "engine sim is not in this release, the simulator comes later; engine native runs real "
     "threads on this host",
@@ -56,6 +63,9 @@ class Plan:
     overhead: bool = False
     owner_run: str = "coop"
     heartbeat_s: float = 50e-6
+    resched: str = "budget"
+    resched_budget_ns: int = 100_000
+    hz: int = 250
     watchdog_s: float = 10.0
     tick_s: float = 0.1
 

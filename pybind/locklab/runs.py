@@ -219,6 +219,9 @@ def start(
     build: str = "instrumented",
     owner_run: str = "coop",
     heartbeat_s: float = 50e-6,
+    resched: str = "budget",
+    resched_budget_ns: int = 100_000,
+    hz: int = 250,
     watchdog_s: float = 10.0,
     tick_s: float = 0.1,
 ) -> Handle:
@@ -246,6 +249,9 @@ def run(
     build: str = "instrumented",
     owner_run: str = "coop",
     heartbeat_s: float = 50e-6,
+    resched: str = "budget",
+    resched_budget_ns: int = 100_000,
+    hz: int = 250,
     watchdog_s: float = 10.0,
     tick_s: float = 0.1,
     progress: Progress | None = None,
@@ -282,8 +288,14 @@ def run(
     build
         ``"instrumented"``, or ``"bare"``: the lock without any counter.
     owner_run, heartbeat_s
-        How a waiter judges whether the holder is on a CPU: ``coop``, ``heartbeat`` (a sign of
-        life younger than `heartbeat_s`), ``always``, ``never``.
+        How a waiter judges whether the holder is on a CPU: ``coop`` (it says so itself before it
+        sleeps in the lock), ``heartbeat`` (a sign of life younger than `heartbeat_s`),
+        ``switch-rec`` (the kernel's context-switch records), ``sample`` (procfs, every
+        millisecond), ``always``, ``never``.
+    resched, resched_budget_ns, hz
+        What ends spinning before the lock is got: ``budget`` (a spin phase of
+        `resched_budget_ns`), ``tick`` (`hz` times a second, on a CPU that more than one thread
+        wants), ``never``.
     watchdog_s
         No acquisition by anybody for so long ends the run as hung.
     tick_s

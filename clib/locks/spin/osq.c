@@ -108,10 +108,13 @@ LL_TEMPLATE struct osq_node *join(struct osq *l, struct osq_node *n)
 
 static LL_SLOW void repeat(struct osq *l, struct osq_node *n, struct osq_node *prev)
 {
+    eng_spin_begin();
+    eng_spin_queue();
     while (prev && !wait_in_queue(l, n, prev)) {
         eng_yield(); /* also clears the wish that made us leave */
         prev = join(l, n);
     }
+    eng_spin_end();
 }
 
 static void acquire(void *lock, void *node)

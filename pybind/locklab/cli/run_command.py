@@ -75,6 +75,9 @@ def _plan(args: Namespace) -> dict[str, Any]:
         "build",
         "owner_run",
         "heartbeat_s",
+        "resched",
+        "resched_budget_ns",
+        "hz",
         "watchdog_s",
         "tick_s",
     )

@@ -148,7 +148,7 @@ def _measures(parser: Parser) -> None:
         metavar="WORD",
         default=_default("owner_run"),
         help="how a waiter judges whether the holder is on a CPU: coop (default), heartbeat, "
-        "always, never",
+        "always, never, switch-rec, sample",
     )
     add(
         group,
@@ -158,6 +158,31 @@ def _measures(parser: Parser) -> None:
         default=_default("heartbeat_s"),
         metavar="S",
         help="with --owner-run heartbeat: a younger sign of life means running",
+    )
+    add(
+        group,
+        "--resched",
+        type=choice(CHOICES["resched"]),
+        metavar="WORD",
+        default=_default("resched"),
+        help="what ends spinning before the lock is got: budget (default), tick, never",
+    )
+    add(
+        group,
+        "--resched-budget",
+        dest="resched_budget_ns",
+        type=whole("1 to 10000000000"),
+        default=_default("resched_budget_ns"),
+        metavar="NS",
+        help="with --resched budget: how long a spin may last (default 100000)",
+    )
+    add(
+        group,
+        "--hz",
+        type=whole("1 to 1000"),
+        default=_default("hz"),
+        metavar="N",
+        help="with --resched tick: ticks a second (default 250)",
     )
 
 

@@ -81,13 +81,35 @@ static PyObject *param_value(const struct ll_param *p, double value)
     switch (p->type) {
     case LL_PARAM_BOOL: return PyBool_FromLong(value != 0.0);
     case LL_PARAM_REAL: return PyFloat_FromDouble(value);
+    case LL_PARAM_LOCK: return lab_str(p->lock);
     default: return PyLong_FromDouble(value);
     }
 }
 
+/* The kinds of lock that a LOCK may name; None for other types. */
+static PyObject *param_kinds(const struct ll_param *p)
+{
+    PyObject *list;
+
+    if (p->type != LL_PARAM_LOCK)
+        Py_RETURN_NONE;
+    list = PyList_New(0);
+    for (int k = 0; list && k < LL_KIND_COUNT; k++) {
+        PyObject *name;
+
+        if (p->kinds && !(p->kinds >> k & 1))
+            continue;
+        name = lab_str(ll_kind_name((enum ll_kind)k));
+        if (!name || PyList_Append(list, name) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(name);
+    }
+    return list;
+}
+
 static PyObject *param_dict(struct mod_state *st, const void *of, size_t i)
 {
-    static const char *const types[] = {"uint", "bool", "enum", "real"};
+    static const char *const types[] = {"uint", "bool", "enum", "real", "lock"};
     const struct ll_param *p = (const struct ll_param *)of + i;
     PyObject *d = PyDict_New();
 
@@ -99,7 +121,8 @@ static PyObject *param_dict(struct mod_state *st, const void *of, size_t i)
         lab_set(d, "default", param_value(p, p->def)) ||
         lab_set(d, "min", param_value(p, p->min)) || lab_set(d, "max", param_value(p, p->max)) ||
         lab_set(d, "check", param_value(p, p->check != 0.0 ? p->check : p->def)) ||
-        lab_set(d, "names", enum_names(p->type == LL_PARAM_ENUM ? p->names : NULL)))
+        lab_set(d, "names", enum_names(p->type == LL_PARAM_ENUM ? p->names : NULL)) ||
+        lab_set(d, "kinds", param_kinds(p)))
         Py_CLEAR(d);
     return d;
 }

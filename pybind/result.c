@@ -62,6 +62,18 @@ static PyObject *perf_at(struct mod_state *st, const void *of, size_t i)
                          lab_str(p->reason));
 }
 
+static PyObject *group_at(struct mod_state *st, const void *of, size_t i)
+{
+    const struct ll_group *g = &((const struct source *)of)->r->group[i];
+
+    (void)st;
+    return Py_BuildValue(
+        "{s:N,s:N,s:I,s:N,s:K,s:K,s:K,s:K}", "name", lab_str(g->name), "lock", lab_str(g->lock),
+        "count", g->count, "counted", PyBool_FromLong(g->counted), "acquisitions",
+        (unsigned long long)g->acquisitions, "wait_ns", (unsigned long long)g->wait_ns, "hold_ns",
+        (unsigned long long)g->hold_ns, "wait_max_ns", (unsigned long long)g->wait_max_ns);
+}
+
 static PyObject *waiter_at(struct mod_state *st, const void *of, size_t i)
 {
     const struct ll_waiter *w = &((const struct source *)of)->r->waiter[i];
@@ -158,6 +170,8 @@ static int set_tables(PyObject *d, const struct source *s)
            lab_set(d, "series_t_s", reals(s, r->series_t_s, r->n_series)) ||
            lab_set(d, "series_rate",
                    lab_array_2d(s->st, s->run, r->series_rate, 'd', r->n_series, r->threads)) ||
+           lab_set(d, "n_groups", PyLong_FromUnsignedLong(r->n_groups)) ||
+           lab_set(d, "group", list(s, r->group, r->n_groups, group_at)) ||
            lab_set(d, "n_waiters", PyLong_FromUnsignedLong(r->n_waiters)) ||
            lab_set(d, "waiter", list(s, r->waiter, r->n_waiters, waiter_at)) ||
            lab_set(d, "n_blocks", PyLong_FromUnsignedLong(r->n_blocks)) ||

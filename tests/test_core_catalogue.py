@@ -76,7 +76,12 @@ def test_only_locks_that_overlap_claim_to_be_broken() -> None:
 @pytest.mark.parametrize("param", PARAMS)
 def test_a_parameter_has_the_values_of_its_type(param: _core.Param) -> None:
     assert set(param) == typed_keys("Param")
+    if param["type"] == "lock":
+        assert param["default"] in {lock["id"] for lock in LOCKS if lock["kind"] in param["kinds"]}
+        assert param["help"]
+        return
     kind = {"uint": int, "bool": bool, "enum": int, "real": float}[param["type"]]
+    assert param["kinds"] is None
     for key in ("default", "min", "max", "check"):
         assert type(param[key]) is kind  # type: ignore[literal-required]
     assert param["min"] <= param["default"] <= param["max"]

@@ -53,6 +53,7 @@ struct ll_ww_ops {
     int (*acquire)(void *lock, void *node, void *ctx, const struct ll_ww_wait *wait);
     /* after -EDEADLK, nothing held: waits for that lock; 0, -EINTR, -ETIMEDOUT */
     int (*acquire_slow)(void *lock, void *node, void *ctx, const struct ll_ww_wait *wait);
+    uint64_t (*age)(const void *ctx); /* optional: stamps that the class has drawn after this one */
 };
 
 struct ll_lock_desc {

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/registry.h"
+
 static void store(void *base, const struct ll_param *p, double value)
 {
     uint32_t u = (uint32_t)value;
@@ -18,16 +20,21 @@ static void store(void *base, const struct ll_param *p, double value)
         memcpy((char *)base + p->offset, &u, sizeof(u));
 }
 
+static double default_of(const struct ll_param *p)
+{
+    return p->type == LL_PARAM_LOCK ? ll_lock_number(p->lock) : p->def;
+}
+
 void ll_params_default(void *base, const struct ll_param *params)
 {
     for (const struct ll_param *p = params; p && p->name; p++)
-        store(base, p, p->def);
+        store(base, p, default_of(p));
 }
 
 void ll_params_for_check(void *base, const struct ll_param *params)
 {
     for (const struct ll_param *p = params; p && p->name; p++)
-        store(base, p, p->check != 0 ? p->check : p->def);
+        store(base, p, p->check != 0 ? p->check : default_of(p));
 }
 
 static const struct ll_param *find(const struct ll_param *params, const char *name)
@@ -85,11 +92,33 @@ static int parse_number(const struct ll_param *p, const char *text, double *valu
     return 0;
 }
 
+static int parse_lock(const struct ll_param *p, const char *text, double *value,
+                      struct ll_error *err)
+{
+    uint32_t number = ll_lock_number(text);
+    const char *near = number ? NULL : ll_nearest(text, ll_lock_id_at, NULL);
+    const struct ll_lock_desc *lock = ll_lock_at(number, LL_VARIANT_NATIVE);
+
+    if (!number)
+        return ll_fail(err, -ENOENT, p->name, "%s=%.40s is no lock%s%s", p->name, text,
+                       near ? ", did you mean " : "", near ? near : "");
+    if (p->kinds && !(p->kinds >> lock->kind & 1)) {
+        enum ll_kind wanted = LL_KIND_EXCLUSIVE;
+        while (!(p->kinds >> wanted & 1))
+            wanted++;
+        return ll_fail(err, -EINVAL, p->name, "%s=%s must be a lock of kind %s, this one is %s",
+                       p->name, text, ll_kind_name(wanted), ll_kind_name(lock->kind));
+    }
+    *value = number;
+    return 0;
+}
+
 static int parse(const struct ll_param *p, const char *text, double *value, struct ll_error *err)
 {
     switch (p->type) {
     case LL_PARAM_ENUM: return parse_enum(p, text, value, err);
     case LL_PARAM_BOOL: return parse_bool(p, text, value, err);
+    case LL_PARAM_LOCK: return parse_lock(p, text, value, err);
     case LL_PARAM_UINT:
     case LL_PARAM_REAL: break;
     }

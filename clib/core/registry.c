@@ -101,6 +101,25 @@ const struct ll_lock_desc *ll_lock_find(const char *id, enum ll_variant variant)
     return NULL;
 }
 
+uint32_t ll_lock_number(const char *id)
+{
+    const struct ll_lock_desc *const *row;
+    char buf[ID_SIZE];
+
+    for (uint32_t i = 0; (row = lock_row(i)); i++)
+        if (row[LL_VARIANT_NATIVE] &&
+            !strcmp(ll_lock_id(row[LL_VARIANT_NATIVE], buf, sizeof(buf)), id))
+            return i + 1;
+    return 0;
+}
+
+const struct ll_lock_desc *ll_lock_at(uint32_t number, enum ll_variant variant)
+{
+    const struct ll_lock_desc *const *row = number ? lock_row(number - 1) : NULL;
+
+    return row ? row[variant] : NULL;
+}
+
 const struct ll_workload_desc *ll_workload_find(const char *id, enum ll_variant variant)
 {
     for (size_t i = 0; i < COUNT(workloads); i++)
@@ -168,6 +187,14 @@ int ll_lock_get(size_t i, struct ll_lock_info *out)
         .expect = d->expect ? d->expect : no_expect,
     };
     return 0;
+}
+
+const char *ll_lock_id_at(size_t i, const void *unused)
+{
+    static __thread struct ll_lock_info info;
+
+    LL_UNUSED(unused);
+    return ll_lock_get(i, &info) ? NULL : info.id;
 }
 
 size_t ll_workload_count(void)

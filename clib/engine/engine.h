@@ -70,6 +70,7 @@
  *   eng_irq_point() eng_irq_disable/enable()   an emulated interrupt may run inline at a point
  *   eng_now()  ns, monotonic               eng_cpu()  eng_node()  eng_random()  64 random bits
  *   eng_delay(ns)                          private work of that length
+ *   eng_sleep(ns)                          so long off the CPU; permits stay as they are
  *
  * MARKS.
  *   eng_count(EV)                          one event of metrics/events.def (nothing in the bare build)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/error.h"
@@ -321,6 +322,23 @@ void eng_native_unpark(struct eng_thread *t)
         if (eng_native_self)
             eng_native_self->events[LL_EV_unparks]++;
     }
+}
+
+void eng_native_sleep(uint64_t ns, const struct eng_site *site)
+{
+    struct eng_thread *self = eng_native_self;
+    uint64_t until = eng_native_now() + ns;
+    struct timespec nap;
+
+    not_asked_any_more(self);
+    note_wait(self, NULL, site);
+    __atomic_store_n(&self->on_cpu, 0, __ATOMIC_RELAXED);
+    while (next_nap(until, &nap)) {
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, NULL);
+        unwind_if_asked(self);
+    }
+    __atomic_store_n(&self->on_cpu, 1, __ATOMIC_RELAXED);
+    self->wait_site = NULL;
 }
 
 void eng_native_cancel(struct eng_thread *t)

@@ -172,6 +172,7 @@ LL_TEMPLATE uint32_t eng_native_backoff(uint32_t n, uint32_t max, const struct e
 #define eng_node() (eng_native_self->node)
 #define eng_random() eng_native_random()
 #define eng_delay(ns) eng_native_delay(ns)
+#define eng_sleep(ns) eng_native_sleep(ns, ENG_SITE("sleep"))
 #define eng_heartbeat()                                                                            \
     __atomic_store_n(&eng_native_self->heartbeat, eng_native_now(), __ATOMIC_RELAXED)
 #define eng_doorway(op) (op)

@@ -109,6 +109,7 @@ void eng_native_probe_hit(struct eng_thread *self, const void *addr, unsigned wi
                           const struct eng_site *site);
 unsigned eng_native_cpu(void);
 void eng_native_delay(uint64_t ns);
+void eng_native_sleep(uint64_t ns, const struct eng_site *site);
 
 LL_TEMPLATE void eng_native_pause(void)
 {

@@ -82,6 +82,7 @@
 #define eng_node() 0u
 #define eng_random() vt_engine->random()
 #define eng_delay(ns) vt_engine->delay(ns, ENG_SITE("delay"))
+#define eng_sleep(ns) vt_engine->delay(ns, ENG_SITE("sleep")) /* anybody may come first, as there */
 #define eng_heartbeat() ((void)0) /* a virtual scheduler knows who runs */
 #define eng_count(ev) vt_engine->count(ev)
 #define eng_doorway(op) (vt_engine->doorway(), (op))

@@ -52,15 +52,23 @@ struct ll_field { /* a word of a lock or node, for attribution; tables end with 
     uint16_t offset, size;
 };
 
-enum ll_param_type { LL_PARAM_UINT, LL_PARAM_BOOL, LL_PARAM_ENUM, LL_PARAM_REAL };
+enum ll_param_type {
+    LL_PARAM_UINT,
+    LL_PARAM_BOOL,
+    LL_PARAM_ENUM,
+    LL_PARAM_REAL,
+    LL_PARAM_LOCK /* another lock, by its id */
+};
 
 struct ll_param { /* a run-time parameter; tables end with name NULL */
     const char *name, *unit, *help;
     enum ll_param_type type;
-    uint16_t offset; /* of a uint32_t (UINT, BOOL, ENUM) or a double (REAL) in the lock or state */
-    double def, min, max;     /* inclusive range; ENUM: 0 .. number of names - 1 */
+    uint16_t offset;          /* of a double (REAL) or else a uint32_t in the lock or state */
+    double def, min, max;     /* inclusive range; ENUM: 0 .. number of names - 1; LOCK: unused */
     double check;             /* value under the model checker; 0 means def */
     const char *const *names; /* ENUM only, end-marked by NULL */
+    const char *lock;         /* LOCK only: the id that is the default */
+    uint32_t kinds;           /* LOCK only: bits 1 << enum ll_kind that will do; 0: any */
 };
 
 struct ll_expect { /* verdict the checker must give on a client; tables end with NULL */
@@ -281,12 +289,22 @@ struct ll_perf_value {
 
 struct ll_waiter { /* one thread of a hung run */
     uint32_t thread, cpu;
-    const char *state;  /* "waiting", "parked", "holding", "thinking", "in a host lock" */
-    const char *object; /* "lock", "node of thread 2", "" if unknown; lives as long as the run */
-    const char *field;  /* field name or "" */
-    const char *file;   /* source file of the wait, "" if unknown */
+    const char *state; /* "waiting", "parked", "holding", "thinking", "in a host lock" */
+    /* "lock", "node of thread 2", or with several locks "leaf[17]", "leaf[17], node of thread 2";
+     * "" if unknown; lives as long as the run */
+    const char *object;
+    const char *field; /* field name or "" */
+    const char *file;  /* source file of the wait, "" if unknown */
     uint32_t line;
     double since_s; /* how long it has waited */
+};
+
+struct ll_group { /* one group of the run's lock instances, over all threads and repeats */
+    const char *name, *lock; /* lock: id */
+    uint32_t count;          /* instances */
+    bool counted;            /* part of the totals and histograms: the lock under test */
+    uint64_t acquisitions;   /* only counted groups have any in the bare build */
+    uint64_t wait_ns, hold_ns, wait_max_ns; /* sums and longest; 0 where no clock is read */
 };
 
 struct ll_result {
@@ -318,6 +336,8 @@ struct ll_result {
     uint32_t n_series;
     const double *series_t_s;  /* [n_series] end of each interval, over all repeats */
     const double *series_rate; /* [n_series][threads] per second */
+    uint32_t n_groups;
+    const struct ll_group *group; /* [n_groups], in the order of the workload */
     uint32_t n_waiters;
     const struct ll_waiter *waiter;
     uint32_t n_blocks;                             /* overhead: pairs of blocks */

@@ -22,10 +22,11 @@
 
 /* ---- memory ---- */
 
-static int make_lock(struct crew *c, const struct ll_lock_desc *lock, void **out,
-                     struct ll_error *err)
+/* The workload's state must have its parameters before. */
+static int make_lock(struct crew *c, const struct run_group *g, void **out, struct ll_error *err)
 {
     const struct run_plan *p = c->plan;
+    const struct ll_lock_desc *lock = g->lock[c->variant[0]];
     const struct ll_topology *topo;
     void *l;
     int ret;
@@ -36,8 +37,9 @@ static int make_lock(struct crew *c, const struct ll_lock_desc *lock, void **out
     if (!l)
         return -ENOMEM;
     ll_params_default(l, lock->params);
-    ret = ll_params_apply(p->user.settings, p->user.n_settings, lock->params, l,
-                          p->workload[c->variant[0]]->params, c->state, err);
+    if (g->counted) /* companions have their defaults */
+        ret = ll_params_apply(p->user.settings, p->user.n_settings, lock->params, l,
+                              p->workload[c->variant[0]]->params, NULL, err);
     if (!ret && lock->init)
         ret = lock->init(l, topo);
     if (ret)
@@ -47,59 +49,102 @@ static int make_lock(struct crew *c, const struct ll_lock_desc *lock, void **out
     return ret;
 }
 
-/* By the first side's variant; what one variant made any other can use. */
+/* Transactions are of the lock under test: one class, and a context for each thread. */
+static int make_contexts(struct crew *c)
+{
+    const struct ll_lock_desc *lock = c->plan->lock[c->variant[0]];
+
+    if (lock->kind != LL_KIND_WW)
+        return 0;
+    c->ww_class = ll_zeroed(lock->class_size);
+    c->context = calloc(c->threads, sizeof(*c->context));
+    if (!c->ww_class || !c->context)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < c->threads; i++)
+        if (!(c->context[i] = ll_zeroed(lock->context_size)))
+            return -ENOMEM;
+    return 0;
+}
+
+/* What one variant made any other can use. */
+static void expect_equal_sizes(const struct crew *c, enum ll_variant a, enum ll_variant b)
+{
+    const struct run_plan *p = c->plan;
+
+    LL_ASSERT(p->workload[a]->state_size == p->workload[b]->state_size);
+    for (uint32_t g = 0; g < p->n_groups; g++) {
+        const struct ll_lock_desc *x = p->group[g].lock[a], *y = p->group[g].lock[b];
+        LL_ASSERT(x->lock_size == y->lock_size && x->node_size == y->node_size &&
+                  x->class_size == y->class_size && x->context_size == y->context_size);
+    }
+}
+
+/* By the first side's variant. */
 static int make_memory(struct crew *c, struct ll_error *err)
 {
     const struct run_plan *p = c->plan;
-    const struct ll_lock_desc *lock = p->lock[c->variant[0]];
     const struct ll_workload_desc *workload = p->workload[c->variant[0]];
     uint32_t lines;
     int ret;
 
     for (uint32_t s = 1; s < c->sides; s++)
-        LL_ASSERT(p->lock[c->variant[s]]->lock_size == lock->lock_size &&
-                  p->lock[c->variant[s]]->node_size == lock->node_size &&
-                  p->workload[c->variant[s]]->state_size == workload->state_size);
+        expect_equal_sizes(c, c->variant[0], c->variant[s]);
     c->state = ll_zeroed(workload->state_size);
     c->lock = calloc(p->n_locks, sizeof(*c->lock));
     c->node = calloc((size_t)p->n_locks * c->threads, sizeof(*c->node));
     if (!c->state || !c->lock || !c->node)
         return -ENOMEM;
     ll_params_default(c->state, workload->params);
+    if ((ret = ll_params_apply(p->user.settings, p->user.n_settings, p->lock[c->variant[0]]->params,
+                               NULL, workload->params, c->state, err)))
+        return ret;
+    if (workload->prepare)
+        workload->prepare(c->state);
     for (uint32_t k = 0; k < p->n_locks; k++)
-        if ((ret = make_lock(c, lock, &c->lock[k], err)))
+        if ((ret = make_lock(c, run_plan_group(p, k), &c->lock[k], err)))
             return ret;
     lines = workload->data_lines ? workload->data_lines(c->state) : 0;
     c->data = ll_zeroed((size_t)lines * LL_PAIR);
-    return c->data ? 0 : -ENOMEM;
+    return c->data ? make_contexts(c) : -ENOMEM;
 }
 
 static int make_nodes(struct crew *c, struct crew_member *m)
 {
-    const struct ll_lock_desc *lock = c->plan->lock[c->variant[0]];
+    const struct run_plan *p = c->plan;
 
-    for (uint32_t k = 0; lock->node_size && k < c->plan->n_locks; k++) {
-        void *node = ll_zeroed(lock->node_size);
+    for (uint32_t k = 0; k < p->n_locks; k++) {
+        const struct ll_lock_desc *lock = run_plan_group(p, k)->lock[c->variant[0]];
+        void *node;
+        if (!lock->node_size)
+            continue;
+        node = ll_zeroed(lock->node_size);
         if (!node)
             return -ENOMEM;
         if (lock->node_init)
             lock->node_init(c->lock[k], node);
-        c->node[m->index * c->plan->n_locks + k] = node;
+        c->node[(size_t)m->index * p->n_locks + k] = node;
     }
     return 0;
 }
 
 static int make_slots(struct crew *c, struct crew_member *m, uint32_t s)
 {
-    struct wl_slot *slot = ll_zeroed(c->plan->n_locks * sizeof(*slot));
+    const struct run_plan *p = c->plan;
+    struct wl_slot *slot = ll_zeroed(p->n_locks * sizeof(*slot));
 
     m->slot[s] = slot;
     if (!slot)
         return -ENOMEM;
-    for (uint32_t k = 0; k < c->plan->n_locks; k++)
-        slot[k] = (struct wl_slot){.lock = c->lock[k],
-                                   .node = c->node[m->index * c->plan->n_locks + k],
-                                   .desc = c->plan->lock[c->variant[s]]};
+    for (uint32_t k = 0; k < p->n_locks; k++) {
+        const struct run_group *g = run_plan_group(p, k);
+        slot[k] = (struct wl_slot){
+            .lock = c->lock[k],
+            .node = c->node[(size_t)m->index * p->n_locks + k],
+            .desc = g->lock[c->variant[s]],
+            .group = p->n_groups > 1 ? &m->wl[s]->group[g - p->group] : NULL,
+            .counted = g->counted,
+        };
+    }
     return 0;
 }
 
@@ -135,6 +180,11 @@ static int make_member(struct crew *c, uint32_t i)
         t->index = i;
         t->full = c->plan->user.metrics == LL_METRICS_FULL;
         t->log = c->logs ? &m->log : NULL;
+        if (c->context) {
+            t->ww = c->plan->lock[c->variant[s]];
+            t->ww_class = c->ww_class;
+            t->context = c->context[i];
+        }
     }
     return 0;
 }
@@ -185,6 +235,7 @@ static void reset_counts(struct wl_thread *t)
     mt_histogram_reset(&t->wait);
     mt_histogram_reset(&t->hold);
     mt_histogram_reset(&t->wake);
+    memset(t->group, 0, sizeof(t->group));
 }
 
 static void work(struct crew_member *m)
@@ -456,16 +507,21 @@ void crew_abort(struct crew *c)
 
 static void free_memory(struct crew *c)
 {
-    const struct ll_lock_desc *lock = c->plan->lock[c->variant[0]];
+    const struct run_plan *p = c->plan;
 
-    for (uint32_t k = 0; c->lock && k < c->plan->n_locks; k++)
+    for (uint32_t k = 0; c->lock && k < p->n_locks; k++)
         if (c->lock[k]) {
+            const struct ll_lock_desc *lock = run_plan_group(p, k)->lock[c->variant[0]];
             if (lock->fini)
                 lock->fini(c->lock[k]);
             free(c->lock[k]);
         }
-    for (uint32_t k = 0; c->node && k < c->plan->n_locks * c->threads; k++)
+    for (size_t k = 0; c->node && k < (size_t)p->n_locks * c->threads; k++)
         free(c->node[k]);
+    for (uint32_t i = 0; c->context && i < c->threads; i++)
+        free(c->context[i]);
+    free(c->context);
+    free(c->ww_class);
     free(c->lock);
     free(c->node);
     free(c->state);

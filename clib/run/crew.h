@@ -60,6 +60,7 @@ struct crew {
     void **lock; /* [n_locks] */
     void **node; /* [threads * n_locks], NULL where node_size is 0 */
     void *state, *data;
+    void *ww_class, **context;  /* of the ww locks, [threads]; NULL if there are none */
     struct crew_member *member; /* [threads] */
     struct monitor monitor;
 };

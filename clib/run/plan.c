@@ -4,6 +4,7 @@
 #include "run/plan.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -35,14 +36,6 @@ void ll_plan_init(struct ll_plan *plan)
         .watchdog_s = 10.0,
         .tick_s = 0.1,
     };
-}
-
-static const char *lock_at(size_t i, const void *ctx)
-{
-    static __thread struct ll_lock_info info;
-
-    LL_UNUSED(ctx);
-    return ll_lock_get(i, &info) ? NULL : info.id;
 }
 
 static const char *workload_at(size_t i, const void *ctx)
@@ -109,30 +102,71 @@ static int check_perf(const struct ll_plan *p, struct ll_error *err)
 
 static int look_up(const struct ll_plan *p, struct run_plan *r, struct ll_error *err)
 {
-    static const enum ll_variant of_build[] = {
-        [LL_BUILD_INSTRUMENTED] = LL_VARIANT_NATIVE,
-        [LL_BUILD_BARE] = LL_VARIANT_BARE,
-        [LL_BUILD_PROBED] = LL_VARIANT_PROBED,
-    };
-
     if (!p->lock)
         return ll_fail(err, -EINVAL, "lock", "no lock given");
     for (int v = 0; v < LL_VARIANTS; v++) {
         r->lock[v] = ll_lock_find(p->lock, (enum ll_variant)v);
         r->workload[v] = ll_workload_find(p->workload, (enum ll_variant)v);
     }
-    r->variant = of_build[p->build];
     if (!r->lock[r->variant])
-        return unknown("lock", p->lock, lock_at, err);
+        return unknown("lock", p->lock, ll_lock_id_at, err);
     if (!r->workload[r->variant])
         return unknown("workload", p->workload, workload_at, err);
-    r->nice = getpriority(PRIO_PROCESS, 0);
-    r->n_locks = r->workload[r->variant]->locks ? r->workload[r->variant]->locks : 1;
+    return 0;
+}
+
+/* A companion must be there: its default may be a lock that this build has left out. */
+static int check_companions(const struct ll_workload_desc *w, const void *state,
+                            struct ll_error *err)
+{
+    for (const struct ll_param *p = w->params; p && p->name; p++) {
+        uint32_t number;
+        if (p->type != LL_PARAM_LOCK)
+            continue;
+        memcpy(&number, (const char *)state + p->offset, sizeof(number));
+        if (!number)
+            return ll_fail(err, -ENOTSUP, p->name, "%s=%s, the default, is not in this build",
+                           p->name, p->lock);
+    }
+    return 0;
+}
+
+static int add_group(struct run_plan *r, const struct wl_group *from)
+{
+    struct run_group *g = &r->group[r->n_groups++];
+
+    g->name = from->name;
+    g->first = r->n_locks;
+    g->count = from->count;
+    g->counted = from->lock == WL_LOCK_UNDER_TEST;
+    for (int v = 0; v < LL_VARIANTS; v++)
+        g->lock[v] = g->counted ? r->lock[v] : ll_lock_at(from->lock, (enum ll_variant)v);
+    r->n_locks += g->count;
+    r->n_counted += g->counted ? g->count : 0;
+    return g->lock[r->variant] ? 0 : -ENOTSUP;
+}
+
+static int make_groups(const struct ll_plan *p, struct run_plan *r, const void *state,
+                       struct ll_error *err)
+{
+    const struct ll_workload_desc *w = r->workload[r->variant];
+    struct wl_group group[WL_GROUPS] = {{"lock", 1, WL_LOCK_UNDER_TEST}};
+    uint32_t n = w->groups ? w->groups(state, group) : 1;
+
+    LL_ASSERT(n >= 1 && n <= WL_GROUPS);
+    for (uint32_t i = 0; i < n; i++)
+        if (group[i].count && add_group(r, &group[i]))
+            return ll_fail(err, -ENOTSUP, "build", "the lock of group %s is not in this build",
+                           group[i].name);
+    if ((uint64_t)r->n_locks * p->threads > WL_MAX_SLOTS)
+        return ll_fail(err, -ERANGE, "threads",
+                       "%u locks for each of %u threads are more than the %u that are allowed",
+                       r->n_locks, p->threads, WL_MAX_SLOTS);
     return 0;
 }
 
 /* Parameters are judged on throw-away memory: the workload's own check sees them in place. */
-static int check_settings(const struct ll_plan *p, const struct run_plan *r, struct ll_error *err)
+static int check_settings(const struct ll_plan *p, struct run_plan *r, struct ll_error *err)
 {
     const struct ll_lock_desc *lock = r->lock[r->variant];
     const struct ll_workload_desc *workload = r->workload[r->variant];
@@ -144,10 +178,40 @@ static int check_settings(const struct ll_plan *p, const struct run_plan *r, str
     ll_params_default(state, workload->params);
     ret = ll_params_apply(p->settings, p->n_settings, lock->params, NULL, workload->params, state,
                           err);
+    if (!ret)
+        ret = check_companions(workload, state, err);
     if (!ret && workload->check)
-        ret = workload->check(state, lock->kind, err);
+        ret = workload->check(state, lock, err);
+    if (!ret)
+        ret = make_groups(p, r, state, err);
     free(state);
     return ret;
+}
+
+int run_plan_settle(const struct ll_plan *p, struct run_plan *r, struct ll_error *err)
+{
+    int ret = look_up(p, r, err);
+
+    return ret ? ret : check_settings(p, r, err);
+}
+
+const struct run_group *run_plan_group(const struct run_plan *r, uint32_t k)
+{
+    const struct run_group *g = r->group;
+
+    while (k >= g->first + g->count)
+        g++;
+    return g;
+}
+
+void run_plan_name(const struct run_plan *r, uint32_t k, char *buf, size_t size)
+{
+    const struct run_group *g = run_plan_group(r, k);
+
+    if (g->count == 1)
+        snprintf(buf, size, "%s", g->name);
+    else
+        snprintf(buf, size, "%s[%u]", g->name, k - g->first);
 }
 
 static int place(const struct ll_plan *p, struct run_plan *r, struct ll_error *err)
@@ -212,6 +276,11 @@ void run_plan_fini(struct run_plan *r)
 
 int run_plan_resolve(const struct ll_plan *p, struct run_plan *out, struct ll_error *err)
 {
+    static const enum ll_variant of_build[] = {
+        [LL_BUILD_INSTRUMENTED] = LL_VARIANT_NATIVE,
+        [LL_BUILD_BARE] = LL_VARIANT_BARE,
+        [LL_BUILD_PROBED] = LL_VARIANT_PROBED,
+    };
     struct run_plan *r = calloc(1, sizeof(*r));
     int ret;
 
@@ -221,8 +290,11 @@ int run_plan_resolve(const struct ll_plan *p, struct run_plan *out, struct ll_er
         ret = ll_fail(err, -EINVAL, "version", "plan of another version of the library");
         goto out;
     }
-    if ((ret = look_up(p, r, err)) || (ret = check_numbers(p, err)) ||
-        (ret = check_settings(p, r, err)) || (ret = place(p, r, err)) ||
+    if ((ret = check_numbers(p, err)))
+        goto out;
+    r->variant = of_build[p->build];
+    r->nice = getpriority(PRIO_PROCESS, 0);
+    if ((ret = run_plan_settle(p, r, err)) || (ret = place(p, r, err)) ||
         (ret = check_perf(p, err)) ||
         (ret = p->owner_run == LL_OWNER_SWITCH_REC ? mt_switch_probe(err) : 0) || !out)
         goto out;
@@ -247,6 +319,8 @@ void *run_plan_state(const struct run_plan *r)
     ll_params_default(state, workload->params);
     ll_params_apply(r->user.settings, r->user.n_settings, r->lock[r->variant]->params, NULL,
                     workload->params, state, NULL); /* judged before */
+    if (workload->prepare)
+        workload->prepare(state);
     return state;
 }
 

@@ -259,9 +259,9 @@ static const char *no_handoffs(const struct run_plan *p, const void *state)
         return "one thread hands the lock to nobody";
     if (p->lock[p->variant]->claims & LL_BROKEN)
         return "the lock does not exclude, so owners have no order";
-    if (p->n_locks > 1)
+    if (p->n_counted != 1)
         return "several locks: owners of different locks have no order";
-    if (w->uses_shared && w->uses_shared(state))
+    if (p->lock[p->variant]->kind == LL_KIND_SHARED && w->uses_shared && w->uses_shared(state))
         return "shared mode: several owners at once have no order";
     return NULL;
 }

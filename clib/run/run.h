@@ -9,6 +9,8 @@
 
 #define SERIES_MAX 3600u /* points kept; then neighbours are merged and the period doubles */
 
+#define OBJECT_NAME 64u /* bytes, of what a waiter waits on */
+
 struct series {
     uint32_t n, threads;
     double period_s;
@@ -28,7 +30,9 @@ struct tally {            /* pooled over repetitions */
     uint64_t events[LL_EVENT_COUNT];
     struct ll_perf_value perf[LL_MAX_PERF];
     struct ll_waiter *waiter;
-    char (*waiter_object)[32];
+    char (*waiter_object)[OBJECT_NAME];
+    struct ll_group group[WL_GROUPS];
+    char group_lock[WL_GROUPS][64]; /* ids */
     double *block_bare, *block_instrumented;
     double logged_s, log_s; /* time in which hand-offs were logged, of how much */
     uint64_t last_mask;     /* windows logged in the last repetition */

@@ -79,6 +79,16 @@ void tally_start(struct ll_run *run, const void *workload_state, const char *no_
                                ? "needs clock readings: --metrics full"
                                : NULL;
 
+    t->out.n_groups = p->n_groups;
+    t->out.group = t->group;
+    for (uint32_t g = 0; g < p->n_groups; g++)
+        t->group[g] = (struct ll_group){
+            .name = p->group[g].name,
+            .lock = ll_lock_id(p->group[g].lock[p->variant], t->group_lock[g],
+                               sizeof(t->group_lock[g])),
+            .count = p->group[g].count,
+            .counted = p->group[g].counted,
+        };
     t->out.overlap_checked =
         workload_state && w->checks_overlap && w->checks_overlap(workload_state);
     t->out.rseq = p->variant != LL_VARIANT_BARE && ll_rseq_selftest() == 0;
@@ -95,6 +105,34 @@ void tally_start(struct ll_run *run, const void *workload_state, const char *no_
         t->out.wake_reason = no_clock;
     else
         t->out.wake = &t->wake;
+}
+
+static void add_groups(struct tally *t, const struct wl_thread *wl)
+{
+    for (uint32_t g = 0; g < t->out.n_groups; g++) {
+        const struct wl_group_counts *from = &wl->group[g];
+        struct ll_group *to = &t->group[g];
+        uint64_t wait_max = eng_ticks_ns(from->wait_max_ticks);
+
+        to->acquisitions += from->acquisitions;
+        to->wait_ns += eng_ticks_ns(from->wait_ticks);
+        to->hold_ns += eng_ticks_ns(from->hold_ticks);
+        if (wait_max > to->wait_max_ns)
+            to->wait_max_ns = wait_max;
+    }
+}
+
+/* A run with one group keeps no counts for it: they are the totals. */
+static void total_is_the_group(struct tally *t)
+{
+    struct ll_group *g = &t->group[0];
+
+    g->acquisitions = 0;
+    for (uint32_t k = 0; k < t->out.repeats; k++)
+        g->acquisitions += t->repeat[k].acquisitions;
+    g->wait_ns = t->wait.sum;
+    g->hold_ns = t->hold.sum;
+    g->wait_max_ns = t->wait.max;
 }
 
 static void add_member(struct ll_run *run, const struct crew_member *m, uint64_t *repeat_row)
@@ -115,6 +153,7 @@ static void add_member(struct ll_run *run, const struct crew_member *m, uint64_t
     ll_histogram_merge(&t->wait, &wl->wait);
     ll_histogram_merge(&t->hold, &wl->hold);
     ll_histogram_merge(&t->wake, &wl->wake);
+    add_groups(t, wl);
     for (unsigned e = 0; e < LL_EVENT_COUNT; e++)
         t->events[e] += m->events[e];
 }
@@ -161,6 +200,8 @@ void tally_finish(struct ll_run *run)
     struct tally *t = &run->tally;
 
     t->out.handoff_sampled = t->log_s > 0 ? t->logged_s / t->log_s : 0;
+    if (t->out.n_groups == 1)
+        total_is_the_group(t);
     t->out.n_series = run->series.n;
     t->out.series_t_s = run->series.t_s;
     t->out.series_rate = run->series.rate;

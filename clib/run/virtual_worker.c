@@ -2,6 +2,11 @@
 /* virtual_worker.c - the calls of which workloads are made, on fibers. */
 #include "run/virtual_worker.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/params.h"
 #include "engine/check/explore.h"
 
 struct wl_thread {
@@ -9,11 +14,23 @@ struct wl_thread {
     uint32_t index, left;
 };
 
+/* ---- the calls ---- */
+
+static int64_t tell(const struct wl_thread *t, enum vt_call call, uint32_t lock, int64_t result)
+{
+    if (t->w->on_call)
+        t->w->on_call(t->w->on_call_arg, t->index, call, lock, result);
+    return result;
+}
+
+static const struct ll_lock_desc *desc_of(const struct wl_thread *t, uint32_t lock)
+{
+    return run_plan_group(&t->w->plan, lock)->lock[LL_VARIANT_VIRTUAL];
+}
+
 static void *node_of(const struct wl_thread *t, uint32_t lock)
 {
-    uint32_t locks = t->w->workload->locks ? t->w->workload->locks : 1;
-
-    return t->w->node[t->index * locks + lock];
+    return t->w->node[t->index * t->w->plan.n_locks + lock];
 }
 
 uint32_t wl_index(const struct wl_thread *t)
@@ -23,34 +40,220 @@ uint32_t wl_index(const struct wl_thread *t)
 
 bool wl_more(struct wl_thread *t)
 {
+    tell(t, VT_TURN, 0, t->left > 0);
     return t->left-- > 0;
+}
+
+bool wl_has_shared(const struct wl_thread *t, uint32_t lock)
+{
+    return desc_of(t, lock)->kind == LL_KIND_SHARED;
+}
+
+static void acquired(struct wl_thread *t, enum vt_call call, uint32_t lock)
+{
+    t->w->acquisitions++;
+    tell(t, call, lock, 0);
 }
 
 void wl_acquire(struct wl_thread *t, uint32_t lock)
 {
-    t->w->lock->ops.acquire(t->w->instance[lock], node_of(t, lock));
-    t->w->acquisitions++;
+    desc_of(t, lock)->ops.acquire(t->w->instance[lock], node_of(t, lock));
+    acquired(t, VT_ACQUIRE, lock);
 }
 
+void wl_acquire_nested(struct wl_thread *t, uint32_t lock, uint32_t outer)
+{
+    LL_UNUSED(outer);
+    wl_acquire(t, lock);
+}
+
+/* Told before it happens: what others do then comes after it in what is told. */
 void wl_release(struct wl_thread *t, uint32_t lock)
 {
-    t->w->lock->ops.release(t->w->instance[lock], node_of(t, lock));
+    tell(t, VT_RELEASE, lock, 0);
+    desc_of(t, lock)->ops.release(t->w->instance[lock], node_of(t, lock));
 }
 
 void wl_acquire_shared(struct wl_thread *t, uint32_t lock)
 {
-    t->w->lock->shared.acquire_shared(t->w->instance[lock], node_of(t, lock));
-    t->w->acquisitions++;
+    desc_of(t, lock)->shared.acquire_shared(t->w->instance[lock], node_of(t, lock));
+    acquired(t, VT_ACQUIRE_SHARED, lock);
 }
 
 void wl_release_shared(struct wl_thread *t, uint32_t lock)
 {
-    t->w->lock->shared.release_shared(t->w->instance[lock], node_of(t, lock));
+    tell(t, VT_RELEASE_SHARED, lock, 0);
+    desc_of(t, lock)->shared.release_shared(t->w->instance[lock], node_of(t, lock));
+}
+
+static const struct ll_ww_ops *ww_of(const struct wl_thread *t)
+{
+    return &t->w->plan.lock[LL_VARIANT_VIRTUAL]->ww;
+}
+
+void wl_context_init(struct wl_thread *t)
+{
+    ww_of(t)->context_init(t->w->context[t->index], t->w->ww_class);
+    tell(t, VT_CONTEXT_INIT, 0, 0);
+}
+
+void wl_context_done(struct wl_thread *t)
+{
+    ww_of(t)->acquire_done(t->w->context[t->index]);
+    tell(t, VT_CONTEXT_DONE, 0, 0);
+}
+
+void wl_context_fini(struct wl_thread *t)
+{
+    tell(t, VT_CONTEXT_FINI, 0, 0);
+    ww_of(t)->context_fini(t->w->context[t->index]);
+}
+
+static const struct ll_ww_wait for_ever;
+
+static int told_ww(struct wl_thread *t, enum vt_call call, uint32_t lock, int ret)
+{
+    t->w->acquisitions += ret == 0;
+    return (int)tell(t, call, lock, ret);
+}
+
+int wl_acquire_ww(struct wl_thread *t, uint32_t lock)
+{
+    return told_ww(t, VT_ACQUIRE_WW, lock,
+                   ww_of(t)->acquire(t->w->instance[lock], node_of(t, lock),
+                                     t->w->context[t->index], &for_ever));
+}
+
+int wl_acquire_ww_slow(struct wl_thread *t, uint32_t lock)
+{
+    return told_ww(t, VT_ACQUIRE_WW_SLOW, lock,
+                   ww_of(t)->acquire_slow(t->w->instance[lock], node_of(t, lock),
+                                          t->w->context[t->index], &for_ever));
+}
+
+void wl_sleep(struct wl_thread *t, uint64_t ns)
+{
+    vt_engine->delay(ns, NULL);
+    tell(t, VT_SLEEP, 0, (int64_t)ns);
+}
+
+void wl_job(struct wl_thread *t)
+{
+    tell(t, VT_JOB, 0, 0);
 }
 
 void wl_overlap(struct wl_thread *t)
 {
     t->w->overlap++;
+    tell(t, VT_OVERLAP, 0, 0);
+}
+
+/* ---- the program ---- */
+
+static uint32_t rounded(size_t size)
+{
+    return (uint32_t)((size + LL_PAIR - 1) / LL_PAIR * LL_PAIR);
+}
+
+/* Lays the objects out behind each other; with memory NULL it only measures. */
+static uint32_t lay_out(struct vt_workload *w, uint32_t lines)
+{
+    const struct ll_lock_desc *test = w->plan.lock[LL_VARIANT_VIRTUAL];
+    uint32_t n = w->plan.n_locks;
+    size_t at = 0;
+#define PLACE(pointer, size)                                                                       \
+    do {                                                                                           \
+        if (w->memory)                                                                             \
+            (pointer) = (void *)(w->memory + at);                                                  \
+        at += rounded(size);                                                                       \
+    } while (0)
+
+    for (uint32_t k = 0; k < n; k++) {
+        const struct ll_lock_desc *lock = run_plan_group(&w->plan, k)->lock[LL_VARIANT_VIRTUAL];
+        PLACE(w->instance[k], lock->lock_size);
+        for (uint32_t i = 0; lock->node_size && i < w->fibers; i++)
+            PLACE(w->node[i * n + k], lock->node_size);
+    }
+    if (test->kind == LL_KIND_WW) {
+        PLACE(w->ww_class, test->class_size);
+        for (uint32_t i = 0; i < w->fibers; i++)
+            PLACE(w->context[i], test->context_size);
+    }
+    PLACE(w->state, w->plan.workload[LL_VARIANT_VIRTUAL]->state_size);
+    PLACE(w->data, (size_t)lines * LL_PAIR);
+#undef PLACE
+    return (uint32_t)at;
+}
+
+static int init_locks(struct vt_workload *w, struct ll_error *err)
+{
+    const struct run_plan *p = &w->plan;
+
+    for (uint32_t k = 0; k < p->n_locks; k++) {
+        const struct run_group *g = run_plan_group(p, k);
+        const struct ll_lock_desc *lock = g->lock[LL_VARIANT_VIRTUAL];
+        int ret = 0;
+        ll_params_for_check(w->instance[k], lock->params);
+        if (g->counted)
+            ret = ll_params_apply(w->settings, w->n_settings, lock->params, w->instance[k],
+                                  p->workload[LL_VARIANT_VIRTUAL]->params, NULL, err);
+        if (!ret && lock->init)
+            ret = lock->init(w->instance[k], NULL);
+        if (ret)
+            return ret;
+        for (uint32_t i = 0; lock->node_init && lock->node_size && i < w->fibers; i++)
+            lock->node_init(w->instance[k], w->node[i * p->n_locks + k]);
+    }
+    return 0;
+}
+
+int vt_workload_init(struct vt_workload *w, struct ll_error *err)
+{
+    struct ll_plan plan;
+    const struct ll_workload_desc *workload;
+    void *state;
+    uint32_t lines;
+    int ret;
+
+    ll_plan_init(&plan);
+    plan.lock = w->lock;
+    plan.workload = w->id;
+    plan.threads = w->fibers;
+    plan.settings = w->settings;
+    plan.n_settings = w->n_settings;
+    w->plan.user = plan; /* the strings stay the caller's */
+    w->plan.variant = LL_VARIANT_VIRTUAL;
+    if ((ret = run_plan_settle(&plan, &w->plan, err)))
+        return ret;
+    workload = w->plan.workload[LL_VARIANT_VIRTUAL];
+    if (!(state = run_plan_state(&w->plan)))
+        return -ENOMEM;
+    lines = workload->data_lines ? workload->data_lines(state) : 0;
+    w->instance = calloc(w->plan.n_locks, sizeof(*w->instance));
+    w->node = calloc((size_t)w->plan.n_locks * w->fibers, sizeof(*w->node));
+    w->memory = NULL;
+    w->memory_size = lay_out(w, lines);
+    w->memory = ll_zeroed(w->memory_size);
+    ret = w->instance && w->node && w->memory ? 0 : -ENOMEM;
+    if (!ret) {
+        lay_out(w, lines);
+        memcpy(w->state, state, workload->state_size);
+        ret = init_locks(w, err);
+    }
+    free(state);
+    if (ret)
+        vt_workload_fini(w);
+    return ret;
+}
+
+/* Locks of the virtual build need no fini: all they have lies in the memory. */
+void vt_workload_fini(struct vt_workload *w)
+{
+    free(w->instance);
+    free(w->node);
+    free(w->memory);
+    w->instance = w->node = NULL;
+    w->memory = NULL;
 }
 
 static void body(uint32_t fiber, void *arg)
@@ -60,7 +263,7 @@ static void body(uint32_t fiber, void *arg)
 
     if (fiber == 0) /* starts first; an execution may have been begun before and given up */
         w->acquisitions = w->overlap = 0;
-    w->workload->run(&t, w->state, w->data);
+    w->plan.workload[LL_VARIANT_VIRTUAL]->run(&t, w->state, w->data);
 }
 
 int vt_workload_run(struct vt_workload *w, struct ck_report *report)

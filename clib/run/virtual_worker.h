@@ -2,20 +2,48 @@
 /* virtual_worker.h - a workload on fibers: each runs its loop for a number of turns. */
 #pragma once
 
-#include "core/workload.h"
+#include "run/plan.h"
 
-struct vt_workload {                 /* the caller zeroes it and fills the first part */
-    const struct ll_lock_desc *lock; /* of the virtual build, as the workload */
-    const struct ll_workload_desc *workload;
-    uint32_t fibers, turns;
-    uint64_t seed;
-    void **instance; /* [locks] */
-    void **node;     /* [fibers * locks] */
-    void *state, *data;
-    void *memory; /* one piece that holds all of the above but the pointers */
-    uint32_t memory_size;
-    uint64_t acquisitions, overlap; /* out */
+enum vt_call {
+    VT_TURN, /* wl_more */
+    VT_ACQUIRE,
+    VT_ACQUIRE_SHARED,
+    VT_RELEASE,
+    VT_RELEASE_SHARED,
+    VT_CONTEXT_INIT,
+    VT_CONTEXT_DONE,
+    VT_CONTEXT_FINI,
+    VT_ACQUIRE_WW, /* result: what it returned */
+    VT_ACQUIRE_WW_SLOW,
+    VT_SLEEP, /* result: ns */
+    VT_JOB,
+    VT_OVERLAP
 };
+
+struct vt_workload {       /* the caller zeroes it and fills the first part */
+    const char *lock, *id; /* of lock and workload */
+    const struct ll_setting *settings;
+    size_t n_settings;
+    uint32_t fibers, turns; /* at most LL_CHECK_MAX_THREADS; about 3,000 operations in all */
+    uint64_t seed;
+    /* told of each call when it has returned; optional */
+    void (*on_call)(void *arg, uint32_t fiber, enum vt_call call, uint32_t lock, int64_t result);
+    void *on_call_arg;
+    /* out */
+    uint64_t acquisitions, overlap;
+    struct run_plan plan;
+    /* one piece, and what lies in it */
+    char *memory;
+    uint32_t memory_size;
+    void **instance; /* [n_locks] */
+    void **node;     /* [fibers * n_locks] */
+    void *state, *data, *ww_class;
+    void *context[LL_CHECK_MAX_THREADS];
+};
+
+/* Lays everything out. 0, or as ll_plan_validate. */
+int vt_workload_init(struct vt_workload *w, struct ll_error *err);
+void vt_workload_fini(struct vt_workload *w);
 
 struct ck_report;
 /* One execution, by a random schedule under SC. As ck_explore. */

@@ -16,29 +16,53 @@ static const char *field_at(const struct ll_field *fields, size_t offset)
     return "";
 }
 
+/* Is `addr` in the object? Then its field is noted. */
+static bool in_object(const char *addr, const void *object, uint32_t size,
+                      const struct ll_field *fields, struct ll_waiter *w)
+{
+    const char *base = object;
+
+    if (!base || addr < base || addr >= base + size)
+        return false;
+    w->field = field_at(fields, (size_t)(addr - base));
+    return true;
+}
+
+static const struct ll_field *fields_of(const struct ll_lock_desc *lock, const void *instance)
+{
+    return lock->fields_of ? lock->fields_of(instance) : lock->lock_fields;
+}
+
 /* Names the object and field that `addr` belongs to, by address. */
 static void name_address(const struct ll_run *run, const struct crew *crew, const char *addr,
-                         struct ll_waiter *w, char object[32])
+                         struct ll_waiter *w, char object[OBJECT_NAME])
 {
-    const struct ll_lock_desc *lock = run->plan.lock[crew->variant[0]];
-    uint32_t n = run->plan.n_locks;
+    const struct run_plan *p = &run->plan;
+    const struct ll_lock_desc *test = p->lock[crew->variant[0]];
 
-    for (uint32_t k = 0; k < n; k++) {
-        const char *base = crew->lock[k];
-        if (addr >= base && addr < base + lock->lock_size) {
-            snprintf(object, 32, n > 1 ? "lock %u" : "lock", k);
-            w->field = field_at(lock->lock_fields, (size_t)(addr - base));
+    for (uint32_t k = 0; k < p->n_locks; k++) {
+        const struct ll_lock_desc *lock = run_plan_group(p, k)->lock[crew->variant[0]];
+        if (in_object(addr, crew->lock[k], lock->lock_size, fields_of(lock, crew->lock[k]), w)) {
+            run_plan_name(p, k, object, OBJECT_NAME);
             return;
         }
+        for (uint32_t i = 0; i < crew->threads; i++)
+            if (in_object(addr, crew->node[(size_t)i * p->n_locks + k], lock->node_size,
+                          lock->node_fields, w)) {
+                char of[24];
+                run_plan_name(p, k, of, sizeof(of));
+                snprintf(object, OBJECT_NAME, "%s%snode of thread %u", p->n_locks > 1 ? of : "",
+                         p->n_locks > 1 ? ", " : "", i);
+                return;
+            }
     }
-    for (uint32_t k = 0; k < n * crew->threads; k++) {
-        const char *base = crew->node[k];
-        if (base && addr >= base && addr < base + lock->node_size) {
-            snprintf(object, 32, "node of thread %u", k / n);
-            w->field = field_at(lock->node_fields, (size_t)(addr - base));
-            return;
-        }
-    }
+    if (!crew->context)
+        return;
+    if (in_object(addr, crew->ww_class, test->class_size, test->class_fields, w))
+        snprintf(object, OBJECT_NAME, "class");
+    for (uint32_t i = 0; i < crew->threads; i++)
+        if (in_object(addr, crew->context[i], test->context_size, test->context_fields, w))
+            snprintf(object, OBJECT_NAME, "context of thread %u", i);
 }
 
 static const char *state_name(const struct crew_member *m, bool host)

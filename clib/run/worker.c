@@ -33,15 +33,31 @@ LL_TEMPLATE void set_state(struct wl_thread *t, enum wl_state state)
         eng_own_set32(&t->counts.state, state);
 }
 
+/* The marker does not nest: what it says of the section around this call is read now. */
 LL_TEMPLATE void before_acquire(struct wl_thread *t, struct wl_slot *s)
 {
     if (!MEASURES)
         return;
     set_state(t, WL_WAITING);
-    if (t->rseq)
+    if (t->rseq) {
+        if (t->held && LL_UNLIKELY(eng_rseq_disarm()))
+            eng_count(LL_EV_preempted_holding);
         eng_rseq_arm();
+    }
     if (t->full)
         s->called = eng_ticks();
+}
+
+/* The call is over, with the lock or without. */
+LL_TEMPLATE void after_call(struct wl_thread *t, bool holds)
+{
+    if (t->rseq) {
+        if (LL_UNLIKELY(eng_rseq_disarm()))
+            eng_count(LL_EV_preempted_waiting);
+        if (holds)
+            eng_rseq_arm();
+    }
+    set_state(t, holds ? WL_HOLDING : WL_THINKING);
 }
 
 LL_TEMPLATE void after_acquire(struct wl_thread *t, struct wl_slot *s, bool log)
@@ -50,13 +66,22 @@ LL_TEMPLATE void after_acquire(struct wl_thread *t, struct wl_slot *s, bool log)
         return;
     if (t->full)
         s->got = eng_ticks_settled();
-    if (t->rseq) {
-        if (LL_UNLIKELY(eng_rseq_disarm()))
-            eng_count(LL_EV_preempted_waiting);
-        eng_rseq_arm();
-    }
-    set_state(t, WL_HOLDING);
-    s->entry = log && t->log ? mt_log_open(t->log, s->got) : NULL;
+    t->held++;
+    after_call(t, true);
+    s->entry = log && s->counted && t->log ? mt_log_open(t->log, s->got) : NULL;
+}
+
+static void count_in_group(const struct wl_thread *t, const struct wl_slot *s, uint64_t released)
+{
+    struct wl_group_counts *g = s->group;
+
+    g->acquisitions++;
+    if (!t->full)
+        return;
+    g->wait_ticks += s->got - s->called;
+    g->hold_ticks += released - s->got;
+    if (s->got - s->called > g->wait_max_ticks)
+        g->wait_max_ticks = s->got - s->called;
 }
 
 /* After the release: the section is over, now it may be written down. An acquisition belongs to the
@@ -67,13 +92,22 @@ LL_TEMPLATE void after_release(struct wl_thread *t, struct wl_slot *s, uint64_t 
     bool counted = phase_now(t) == t->want;
 
     if (MEASURES) {
-        if (t->rseq && LL_UNLIKELY(eng_rseq_disarm()))
-            eng_count(LL_EV_preempted_holding);
-        set_state(t, WL_THINKING);
+        t->held--;
+        if (t->rseq) {
+            if (LL_UNLIKELY(eng_rseq_disarm()))
+                eng_count(LL_EV_preempted_holding);
+            if (t->held)
+                eng_rseq_arm();
+        }
+        set_state(t, t->held ? WL_HOLDING : WL_THINKING);
         if (s->entry)
             mt_log_close(s->entry, released);
     }
     if (!counted)
+        return;
+    if (MEASURES && s->group)
+        count_in_group(t, s, released);
+    if (!s->counted)
         return;
     if (MEASURES && t->full) {
         mt_histogram_record(&t->wait, eng_ticks_ns(s->got - s->called));
@@ -84,6 +118,11 @@ LL_TEMPLATE void after_release(struct wl_thread *t, struct wl_slot *s, uint64_t 
         eng_own_add(&t->counts.shared_acquisitions, 1);
 }
 
+bool wl_has_shared(const struct wl_thread *t, uint32_t lock)
+{
+    return t->slot[lock].desc->kind == LL_KIND_SHARED;
+}
+
 void wl_acquire(struct wl_thread *t, uint32_t lock)
 {
     struct wl_slot *s = &t->slot[lock];
@@ -91,6 +130,12 @@ void wl_acquire(struct wl_thread *t, uint32_t lock)
     before_acquire(t, s);
     s->desc->ops.acquire(s->lock, s->node);
     after_acquire(t, s, true);
+}
+
+void wl_acquire_nested(struct wl_thread *t, uint32_t lock, uint32_t outer)
+{
+    LL_UNUSED(outer);
+    wl_acquire(t, lock);
 }
 
 void wl_release(struct wl_thread *t, uint32_t lock)
@@ -118,6 +163,64 @@ void wl_release_shared(struct wl_thread *t, uint32_t lock)
 
     s->desc->shared.release_shared(s->lock, s->node);
     after_release(t, s, released, true);
+}
+
+/* ---- transactions ---- */
+
+void wl_context_init(struct wl_thread *t)
+{
+    t->ww->ww.context_init(t->context, t->ww_class);
+}
+
+void wl_context_done(struct wl_thread *t)
+{
+    t->ww->ww.acquire_done(t->context);
+}
+
+void wl_context_fini(struct wl_thread *t)
+{
+    t->ww->ww.context_fini(t->context);
+}
+
+typedef int acquire_ww(void *lock, void *node, void *ctx, const struct ll_ww_wait *wait);
+
+LL_TEMPLATE int with_context(struct wl_thread *t, struct wl_slot *s, acquire_ww *acquire)
+{
+    static const struct ll_ww_wait for_ever = {0};
+    int ret;
+
+    before_acquire(t, s);
+    ret = acquire(s->lock, s->node, t->context, &for_ever);
+    if (ret == 0)
+        after_acquire(t, s, true);
+    else if (MEASURES)
+        after_call(t, t->held > 0);
+    return ret;
+}
+
+int wl_acquire_ww(struct wl_thread *t, uint32_t lock)
+{
+    return with_context(t, &t->slot[lock], t->slot[lock].desc->ww.acquire);
+}
+
+int wl_acquire_ww_slow(struct wl_thread *t, uint32_t lock)
+{
+    return with_context(t, &t->slot[lock], t->slot[lock].desc->ww.acquire_slow);
+}
+
+/* ---- what is no lock ---- */
+
+void wl_sleep(struct wl_thread *t, uint64_t ns)
+{
+    LL_UNUSED(t);
+    eng_count(LL_EV_section_sleeps);
+    eng_sleep(ns);
+}
+
+void wl_job(struct wl_thread *t)
+{
+    LL_UNUSED(t);
+    eng_count(LL_EV_jobs);
 }
 
 void wl_overlap(struct wl_thread *t)

@@ -14,10 +14,17 @@
 
 enum wl_state { WL_THINKING, WL_WAITING, WL_HOLDING };
 
+struct wl_group_counts { /* of one group of locks; clocks under full */
+    uint64_t acquisitions;
+    uint64_t wait_ticks, hold_ticks, wait_max_ticks;
+};
+
 struct wl_slot { /* one lock of the run as this thread uses it */
     void *lock, *node;
     const struct ll_lock_desc *desc;
-    uint64_t called, got; /* ticks, under full */
+    struct wl_group_counts *group; /* NULL: the run has one group, the totals say it all */
+    bool counted;                  /* part of totals, histograms and hand-offs */
+    uint64_t called, got;          /* ticks, under full */
     struct mt_log_entry
         *entry; /* open entry of the hand-off log, NULL if this turn is not logged */
 };
@@ -33,11 +40,15 @@ struct wl_thread {
     LL_OWN_LINE const uint32_t *phase; /* the controller's word; run() is left when it changes */
     struct wl_slot *slot;
     uint32_t index;
-    bool full;          /* read clocks, fill histograms */
-    bool rseq;          /* the preemption marker works */
-    struct mt_log *log; /* NULL: hand-offs are not logged */
+    bool full;                     /* read clocks, fill histograms */
+    bool rseq;                     /* the preemption marker works */
+    struct mt_log *log;            /* NULL: hand-offs are not logged */
+    const struct ll_lock_desc *ww; /* NULL: no lock of the run is one */
+    void *ww_class, *context;
     /* the worker's */
     LL_OWN_LINE uint32_t want; /* the phase that is being counted */
+    uint32_t held;             /* locks */
     struct wl_counts counts;
     struct ll_histogram wait, hold, wake;
+    struct wl_group_counts group[WL_GROUPS];
 };

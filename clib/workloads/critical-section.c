@@ -64,14 +64,14 @@ static void run(struct wl_thread *t, void *state, void *data)
     }
 }
 
-static int check(const void *state, enum ll_kind kind, struct ll_error *err)
+static int check(const void *state, const struct ll_lock_desc *lock, struct ll_error *err)
 {
     const struct state *s = state;
 
-    if (s->shared_pct && kind != LL_KIND_SHARED)
+    if (s->shared_pct && lock->kind != LL_KIND_SHARED)
         return ll_fail(err, -EINVAL, "shared_pct",
                        "shared_pct=%u needs a lock with a shared mode, this one is %s",
-                       s->shared_pct, ll_kind_name(kind));
+                       s->shared_pct, ll_kind_name(lock->kind));
     return 0;
 }
 

@@ -72,6 +72,13 @@ function chosen() {
   return [locks.find((l) => l.id === lock.value), workloads.find((w) => w.id === workload.value)];
 }
 
+/** A parameter that names another lock, as a choice among those that will do. */
+function lockChoice(p) {
+  const fits = state.catalogue.locks.filter((l) => p.kinds.includes(l.kind));
+  const names = fits.map((l) => l.id);
+  return { ...p, type: "enum", names, default: names.indexOf(p.default) };
+}
+
 function buildParameters() {
   for (const name of [...inputs.keys()]) if (name.startsWith("params.")) inputs.delete(name);
   const owners = chosen();
@@ -82,7 +89,7 @@ function buildParameters() {
     const specs = own.map((p) => {
       const clash = others.some((other) => other.name === p.name);
       return {
-        ...p,
+        ...(p.type === "lock" ? lockChoice(p) : p),
         name: `params.${kind}.${p.name}`,
         label: p.name,
         parameter: clash ? `${kind}.${p.name}` : p.name,

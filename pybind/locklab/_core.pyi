@@ -27,12 +27,14 @@ class Param(TypedDict):
     name: str
     unit: str
     help: str
-    type: Literal["uint", "bool", "enum", "real"]
-    default: float  # bool, int (uint; enum: index into names) or float (real); so are the others
+    type: Literal["uint", "bool", "enum", "real", "lock"]
+    # bool, int (uint; enum: index into names), float (real) or str (lock: an id)
+    default: float | str
     min: float
     max: float
     check: float  # value under the model checker
     names: list[str] | None  # enum only
+    kinds: list[str] | None  # lock only: what kind it may be
 
 @type_check_only
 class Expectation(TypedDict):
@@ -226,6 +228,17 @@ class Waiter(TypedDict):
     since_s: float
 
 @type_check_only
+class Group(TypedDict):
+    name: str
+    lock: str
+    count: int
+    counted: bool
+    acquisitions: int
+    wait_ns: int
+    hold_ns: int
+    wait_max_ns: int
+
+@type_check_only
 class RunResult(TypedDict):
     status: Literal["complete", "interrupted", "hung", "failed"]
     failure: Failure
@@ -262,6 +275,8 @@ class RunResult(TypedDict):
     n_series: int
     series_t_s: Array
     series_rate: Array
+    n_groups: int
+    group: list[Group]
     n_waiters: int
     waiter: list[Waiter]
     n_blocks: int

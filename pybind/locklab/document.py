@@ -83,7 +83,8 @@ def build(plan: Plan, raw: _core.RunResult, load: list[float] | None) -> tuple[D
     document["overlap"] = raw["overlap"] if raw["overlap_checked"] else None
     if not raw["overlap_checked"]:
         reasons["overlap"] = "the workload writes no line in the section, so it cannot check"
-    document["fields"] = _fields(plan.lock)
+    document["locks"] = _locks(plan, raw)
+    document["fields"] = _fields(raw["group"])
     document["events"] = _events(plan, raw, reasons)
     document["perf"] = _perf(raw)
     document["series"] = _series(raw, arrays)
@@ -184,24 +185,46 @@ def _waiter(waiter: _core.Waiter) -> dict[str, Any]:
     return row
 
 
-def _fields(lock: str) -> list[dict[str, Any]]:
-    entry = lock_of(lock)
+def _locks(plan: Plan, raw: _core.RunResult) -> list[dict[str, Any]]:
+    """A row for each group of locks that the workload has: its part of work and waiting."""
+    groups = raw["group"]
+    waited = sum(g["wait_ns"] for g in groups)
+    untold = plan.build == "bare" and len(groups) > 1
+    why = raw["wait_reason"] if raw["wait"] is None else None
+    if untold:
+        why = "the bare build counts no groups of locks"
+    rows = []
+    for group in cast("list[dict[str, Any]]", groups):
+        row = {name: group[name] for name in ("name", "lock", "count", "counted")}
+        row["acquisitions"] = None if untold else group["acquisitions"]
+        row |= {k: None if why else group[k] for k in ("wait_ns", "hold_ns", "wait_max_ns")}
+        row["wait_share"] = group["wait_ns"] / waited if waited and not why else None
+        if row["wait_share"] is None:
+            row["reason"] = why or "nobody waited"
+        rows.append(row)
+    return rows
+
+
+def _fields(groups: list[_core.Group]) -> list[dict[str, Any]]:
     why = "real threads tell misses by field only through address sampling, not in this release"
     rows = []
-    for owner in ("lock", "node"):
-        for field in entry[f"{owner}_fields"] if entry else ():
-            figures = dict.fromkeys(("site", "reads", "writes", "misses", "miss_cycles"))
-            rows.append(
-                {
-                    "object": owner,
-                    "field": field["name"],
-                    "offset": field["offset"],
-                    "line": field["offset"] // _LINE_BYTES,
-                    **figures,
-                    "source": "native",
-                    "reason": why,
-                }
-            )
+    for group in groups:
+        entry = lock_of(group["lock"])
+        prefix = "" if len(groups) == 1 else f"{group['name']} "
+        for owner, name in ("lock", group["name"]), ("node", f"{prefix}node"):
+            for field in entry[f"{owner}_fields"] if entry else ():
+                figures = dict.fromkeys(("site", "reads", "writes", "misses", "miss_cycles"))
+                rows.append(
+                    {
+                        "object": name,
+                        "field": field["name"],
+                        "offset": field["offset"],
+                        "line": field["offset"] // _LINE_BYTES,
+                        **figures,
+                        "source": "native",
+                        "reason": why,
+                    }
+                )
     return rows
 
 

@@ -175,7 +175,7 @@ def resolved_params(
 
 
 def _value(param: Mapping[str, Any], text: str) -> bool | int | float | str:
-    if param["type"] == "enum":
+    if param["type"] in ("enum", "lock"):
         return text
     if param["type"] == "bool":
         return text in ("1", "true", "yes", "on")

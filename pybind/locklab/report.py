@@ -25,6 +25,7 @@ def tables(document: Document) -> list[Part]:
         Notes("", [heading(document)]),
         _figures(document),
         *_times(document),
+        *_locks(document),
         _threads(document),
         *_events(document),
         *_perf(document),
@@ -110,6 +111,31 @@ def _overhead_word(overhead: dict[str, Any]) -> str:
         why = overhead.get("reasons", {})
         return f"bare / instrumented; {why.get('ratio') or why.get('interval')}"
     return f"bare / instrumented rate, 95% interval {low:.3f} .. {high:.3f}, {pairs}"
+
+
+def _locks(d: Document) -> list[Part]:
+    groups = d.get("locks", [])
+    if len(groups) < 2:
+        return []
+    rows = [
+        (
+            g["name"],
+            g["lock"],
+            count(g["count"]),
+            count(g["acquisitions"]),
+            *(_mean_ns(g[k], g["acquisitions"]) for k in ("wait_ns", "hold_ns")),
+            ns(g["wait_max_ns"]),
+            NONE if g["wait_share"] is None else percent(g["wait_share"]),
+            "yes" if g["counted"] else "no",
+        )
+        for g in groups
+    ]
+    columns = ("locks", "lock", ">instances", ">acquisitions", ">mean wait", ">mean hold")
+    return [Table("", (*columns, ">longest wait", ">share of waits", "in totals"), rows)]
+
+
+def _mean_ns(total: int | None, n: int | None) -> str:
+    return ns(total / n if total is not None and n else None)
 
 
 def _times(d: Document) -> list[Part]:

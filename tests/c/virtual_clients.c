@@ -10,8 +10,6 @@
 #include <string.h>
 
 #include "check/program.h"
-#include "core/memory.h"
-#include "core/params.h"
 #include "core/registry.h"
 #include "run/virtual_worker.h"
 
@@ -96,42 +94,20 @@ static uint64_t run_client(const char *id, const struct ll_lock_desc *lock,
     return report.waits;
 }
 
-static uint32_t rounded(size_t size)
-{
-    return (uint32_t)((size + LL_PAIR - 1) / LL_PAIR * LL_PAIR);
-}
-
 static void general_workload(const char *id, const struct ll_lock_desc *lock)
 {
-    const struct ll_workload_desc *workload =
-        ll_workload_find("critical-section", LL_VARIANT_VIRTUAL);
-    struct ll_program_spec spec = {
-        .lock = lock, .client = ll_client_find("mutex", LL_VARIANT_VIRTUAL), .threads = FIBERS};
     struct vt_workload w = {
-        .lock = lock, .workload = workload, .fibers = FIBERS, .turns = 20, .seed = 7};
-    void *state = ll_zeroed(workload->state_size);
-    struct ll_program program;
+        .lock = id, .id = "critical-section", .fibers = FIBERS, .turns = 20, .seed = 7};
     struct ck_report report;
 
-    LL_ASSERT(state);
-    ll_params_default(state, workload->params);
-    spec.extra = rounded(workload->state_size) + workload->data_lines(state) * LL_PAIR;
-    LL_ASSERT(ll_program_init(&program, &spec, NULL) == 0);
-    memcpy(program.extra, state, workload->state_size);
-    free(state);
-    w.state = program.extra;
-    w.data = (char *)program.extra + rounded(workload->state_size);
-    w.memory = program.ck.memory;
-    w.memory_size = program.ck.memory_size;
-    w.instance = &program.client->instance;
-    w.node = program.client->node;
+    LL_ASSERT(vt_workload_init(&w, NULL) == 0);
     if (vt_workload_run(&w, &report) || report.executions != 1)
-        complain(id, workload->name, "does not end");
+        complain(id, w.id, "does not end");
     if (w.acquisitions != FIBERS * 20u)
-        complain(id, workload->name, "wrong number of acquisitions");
+        complain(id, w.id, "wrong number of acquisitions");
     if ((w.overlap != 0) != ((lock->claims & LL_BROKEN) != 0))
-        complain(id, workload->name, w.overlap ? "overlap" : "no overlap seen");
-    ll_program_fini(&program);
+        complain(id, w.id, w.overlap ? "overlap" : "no overlap seen");
+    vt_workload_fini(&w);
 }
 
 int main(void)

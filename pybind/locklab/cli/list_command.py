@@ -80,12 +80,16 @@ def _parameters(owners: str, entries: list[dict[str, Any]]) -> list[Part]:
 def _default(param: dict[str, Any]) -> str:
     if param["names"]:
         return str(param["names"][param["default"]])
-    return str(param["default"]).lower() if param["type"] == "bool" else f"{param['default']:g}"
+    if param["type"] in ("bool", "lock"):
+        return str(param["default"]).lower()
+    return f"{param['default']:g}"
 
 
 def _allowed(param: dict[str, Any]) -> str:
     if param["names"]:
         return ", ".join(param["names"])
+    if param["type"] == "lock":
+        return f"a lock of kind {' or '.join(param['kinds'])}"
     return "true, false" if param["type"] == "bool" else f"{param['min']:g} to {param['max']:g}"
 
 

@@ -115,6 +115,9 @@ int ll_program_init(struct ll_program *p, const struct ll_program_spec *spec, st
         ll_program_fini(p);
         return ret;
     }
+    for (uint32_t i = 0; i < p->ck.n_objects; i++)
+        if (p->ck.object[i].base == p->client->instance) /* its parameters may decide */
+            p->ck.object[i].fields = ll_fields_of(lock, p->client->instance);
     for (uint32_t i = 0; i < spec->threads && lock->node_init; i++)
         lock->node_init(p->client->instance, p->client->node[i]);
     p->ck.threads = spec->threads;

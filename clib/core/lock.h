@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#include <errno.h>
+
 #include "core/types.h"
 #include "engine/engine.h"
 #include "include/locklab.h"
@@ -78,6 +80,12 @@ struct ll_lock_desc {
     const struct ll_param *params;  /* optional, end-marked */
     const struct ll_expect *expect; /* optional: default is none-found on every client */
 };
+
+/* The fields of this instance. */
+static inline const struct ll_field *ll_fields_of(const struct ll_lock_desc *desc, const void *lock)
+{
+    return desc->fields_of ? desc->fields_of(lock) : desc->lock_fields;
+}
 
 /* One descriptor per engine build: ll_lock_spin_mcs_native, _bare, _probed, _virtual. */
 #define LL_LOCK(symbol) const struct ll_lock_desc LL_BUILD_SYMBOL(ll_lock_##symbol)

@@ -35,13 +35,18 @@
  *                                                holds: its index; or the reason to give up < 0
  *   eng_term_{eq,ne,ge}_{rlx,acq}(w, v)  eng_term_mask_{eq,ne}_{rlx,acq}(w, m, v)
  *   struct eng_giveup: all zero = never; checked at the end of each round in the order deadline,
- *   budget, need_resched, owner, cancel.
+ *   budget, need_resched, owner, cancel. Its `relax` is how to relax between two rounds.
  *
  * RETRY LOOPS. *Waiting* (the same RMW can only succeed after another thread's write): each turn
  * without success ends in a relax. *Updating* (a CAS whose expected value is the last read): no relax.
  *   eng_relax()                            one pause
+ *   eng_relax_as(kind)                     the same by another means (enum eng_relax_kind)
  *   eng_backoff(n, max)                    n pauses; yields the next n: doubled, at most max
  *   eng_yield()                            gives the CPU away, clears need_resched
+ * A loop of so many turns, which goes on whether or not anything has changed, waits for nothing:
+ *   eng_pause_as(kind)                     a pause between two of its turns
+ * ENG_RELAX_UMWAIT needs a CPU with WAITPKG; on others it pauses, and says so (event umwait_paused).
+ * ENG_RELAX_YIELD gives the CPU away as a hypervisor would: need_resched is as before.
  *
  * SPIN PHASE. The part of an acquisition in which a thread spins instead of going to sleep, all rounds
  * of it. Told to the resched policy and to those who count why threads lost their CPUs; nothing in
@@ -55,9 +60,11 @@
  *
  * SLEEPING. One sticky permit per thread.
  *   eng_park(deadline_ns)                  0 = no deadline. Returns at once and takes the permit if
- *                                          there is one, else sleeps: ENG_WOKEN, ENG_TIMED_OUT,
- *                                          ENG_CANCELLED; may be spurious: callers loop on their
- *                                          own condition
+ *                                          there is one, else sleeps: ENG_WOKEN, ENG_TIMED_OUT;
+ *                                          may be spurious: callers loop on their own condition
+ *   eng_park_for(&giveup)                  the same with the deadline and the `cancel` of a struct
+ *                                          eng_giveup; also ENG_CANCELLED. Act on that answer: asked
+ *                                          again, eng_now() and eng_cancelled() may say something else
  *   eng_unpark(t)                          gives the permit (always an exchange), wakes
  *
  * ENVIRONMENT.
@@ -66,6 +73,7 @@
  *   eng_need_resched()                     should this thread stop spinning? by the run's resched
  *                                          policy; cleared by eng_yield() and by a park that sleeps
  *   eng_cancelled()                        has somebody cancelled this thread's wait?
+ *   eng_uncancel()                         whoever called for that wait has taken note
  *   eng_preempt_disable/enable()           native: nothing can be disabled, nothing is pretended
  *   eng_irq_point() eng_irq_disable/enable()   an emulated interrupt may run inline at a point
  *   eng_now()  ns, monotonic               eng_cpu()  eng_node()  eng_random()  64 random bits

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* native.c - the out-of-line half of the shim on real threads: pool, polling, parking. */
 #define _GNU_SOURCE
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
@@ -223,6 +226,82 @@ static int gave_up(const struct eng_giveup *g, uint32_t round)
     return 0;
 }
 
+/* ---- other ways to relax ---- */
+
+#if defined(__x86_64__)
+#define UMWAIT_TICKS 10000u /* how long at most: a store just before the line is watched is missed */
+
+static bool has_waitpkg(void)
+{
+    static int known; /* 0: not asked yet, 1: no, 2: yes */
+    int answer = __atomic_load_n(&known, __ATOMIC_RELAXED);
+
+    if (!answer) {
+        unsigned a, b, c = 0, d;
+        answer = __get_cpuid_count(7, 0, &a, &b, &c, &d) && c & 1u << 5 ? 2 : 1;
+        __atomic_store_n(&known, answer, __ATOMIC_RELAXED);
+    }
+    return answer == 2;
+}
+
+/* Control 1: the lighter of the two sleeps. */
+static void umwait(const struct eng_term *terms, unsigned n)
+{
+    uint64_t until = __builtin_ia32_rdtsc() + UMWAIT_TICKS;
+
+    if (!n) {
+        __asm__ volatile("tpause %0" ::"r"(1), "a"((uint32_t)until), "d"((uint32_t)(until >> 32))
+                         : "cc", "memory");
+        return;
+    }
+    __asm__ volatile("umonitor %0" ::"r"(terms[0].addr) : "memory");
+    for (unsigned i = 0; i < n; i++)
+        if (eng_term_holds(&terms[i], load_term(&terms[i])))
+            return;
+    __asm__ volatile("umwait %0" ::"r"(1), "a"((uint32_t)until), "d"((uint32_t)(until >> 32))
+                     : "cc", "memory");
+}
+#else
+static bool has_waitpkg(void)
+{
+    return false;
+}
+
+static void umwait(const struct eng_term *terms, unsigned n)
+{
+    LL_UNUSED(terms);
+    LL_UNUSED(n);
+}
+#endif
+
+void eng_native_pause_as(enum eng_relax_kind kind, const struct eng_term *terms, unsigned n)
+{
+    switch (kind) {
+    case ENG_RELAX_PAUSE: eng_native_pause(); return;
+    case ENG_RELAX_NONE: __asm__ volatile("" ::: "memory"); return;
+    case ENG_RELAX_YIELD:
+        sched_yield();
+        eng_native_self->events[LL_EV_yields]++;
+        return;
+    case ENG_RELAX_UMWAIT:
+        if (has_waitpkg()) {
+            umwait(terms, n);
+            return;
+        }
+        eng_native_self->events[LL_EV_umwait_paused]++;
+        eng_native_pause();
+    }
+}
+
+/* eng_native_turn with another relax than a pause. */
+static void turn_as(enum eng_relax_kind kind, const struct eng_term *terms, unsigned n,
+                    unsigned *turn, const struct eng_site *site)
+{
+    eng_native_pause_as(kind, terms, n);
+    if ((++*turn & (ENG_POLL_TURNS - 1)) == 0)
+        eng_native_poll(terms[0].addr, site);
+}
+
 int eng_native_await_any(const struct eng_term *terms, unsigned n, const struct eng_giveup *giveup,
                          const struct eng_site *site)
 {
@@ -242,7 +321,10 @@ int eng_native_await_any(const struct eng_term *terms, unsigned n, const struct 
         if ((result = gave_up(giveup, round)))
             goto out;
         beat(self);
-        eng_native_turn(&turn, terms[0].addr, site);
+        if (giveup && giveup->relax)
+            turn_as(giveup->relax, terms, n, &turn, site);
+        else
+            eng_native_turn(&turn, terms[0].addr, site);
     }
 out:
     turns_done(self, turn);
@@ -277,24 +359,26 @@ static bool next_nap(uint64_t deadline_ns, struct timespec *nap)
     return true;
 }
 
-enum eng_park_result eng_native_park(uint64_t deadline_ns, const struct eng_site *site)
+enum eng_park_result eng_native_park(const struct eng_giveup *giveup, const struct eng_site *site)
 {
     struct eng_thread *self = eng_native_self;
     enum eng_park_result result = ENG_WOKEN;
     struct timespec nap;
     uint64_t stamp;
 
-    /* a permit that is there is taken without sleeping */
+    /* a permit that is there is taken without sleeping; a token set later comes with one */
     do {
+        if (giveup->cancel && eng_cancelled())
+            return ENG_CANCELLED;
         if (take_permit(self, 1, 0, __ATOMIC_ACQUIRE))
-            return eng_cancelled() ? ENG_CANCELLED : ENG_WOKEN;
+            return ENG_WOKEN;
     } while (!take_permit(self, 0, 2, __ATOMIC_RELAXED));
     self->events[LL_EV_parks]++;
     not_asked_any_more(self);
     note_wait(self, NULL, site);
     __atomic_store_n(&self->on_cpu, 0, __ATOMIC_RELAXED);
     while (__atomic_load_n(&self->permit, __ATOMIC_RELAXED) == 2) {
-        if (!next_nap(deadline_ns, &nap)) {
+        if (!next_nap(giveup->deadline_ns, &nap)) {
             result = ENG_TIMED_OUT;
             break;
         }
@@ -310,7 +394,7 @@ enum eng_park_result eng_native_park(uint64_t deadline_ns, const struct eng_site
     stamp = __atomic_exchange_n(&self->unparked_ticks, 0, __ATOMIC_RELAXED);
     if (stamp && result == ENG_WOKEN && self->on_wake)
         self->on_wake(self, eng_ticks_ns(eng_ticks() - stamp));
-    return eng_cancelled() ? ENG_CANCELLED : result;
+    return giveup->cancel && eng_cancelled() ? ENG_CANCELLED : result;
 }
 
 void eng_native_unpark(struct eng_thread *t)

@@ -136,11 +136,23 @@ LL_TEMPLATE void eng_native_turn(unsigned *turn, const void *addr, const struct 
 }
 
 #define eng_relax() eng_native_relax(ENG_SITE("relax"))
+#define eng_relax_as(kind) eng_native_relax_as(kind, ENG_SITE("relax"))
+#define eng_pause_as(kind) eng_native_pause_as(kind, NULL, 0)
 #define eng_backoff(n, max) eng_native_backoff(n, max, ENG_SITE("backoff"))
 
 LL_TEMPLATE void eng_native_relax(const struct eng_site *site)
 {
     eng_native_turn(&eng_native_self->relax_turns, NULL, site);
+}
+
+LL_TEMPLATE void eng_native_relax_as(enum eng_relax_kind kind, const struct eng_site *site)
+{
+    if (LL_UNLIKELY(kind != ENG_RELAX_PAUSE))
+        eng_native_pause_as(kind, NULL, 0);
+    else
+        eng_native_pause();
+    if (LL_UNLIKELY((++eng_native_self->relax_turns & (ENG_POLL_TURNS - 1)) == 0))
+        eng_native_poll(NULL, site);
 }
 
 LL_TEMPLATE uint32_t eng_native_backoff(uint32_t n, uint32_t max, const struct eng_site *site)
@@ -152,7 +164,8 @@ LL_TEMPLATE uint32_t eng_native_backoff(uint32_t n, uint32_t max, const struct e
 }
 
 #define eng_yield() eng_native_yield(ENG_SITE("yield"))
-#define eng_park(deadline_ns) eng_native_park(deadline_ns, ENG_SITE("park"))
+#define eng_park(deadline) eng_park_for(&(struct eng_giveup){.deadline_ns = (deadline)})
+#define eng_park_for(giveup) eng_native_park(giveup, ENG_SITE("park"))
 #define eng_unpark(t) eng_native_unpark(t)
 #define eng_self() (eng_native_self)
 #define eng_on_cpu(t) eng_native_on_cpu(t)
@@ -162,6 +175,7 @@ LL_TEMPLATE uint32_t eng_native_backoff(uint32_t n, uint32_t max, const struct e
 #define eng_spin_head() eng_native_spin_stage(ENG_SPIN_SPINS)
 #define eng_spin_end() eng_native_spin_end()
 #define eng_cancelled() (__atomic_load_n(&eng_native_self->cancel, __ATOMIC_RELAXED) != 0)
+#define eng_uncancel() __atomic_store_n(&eng_native_self->cancel, 0, __ATOMIC_RELAXED)
 #define eng_preempt_disable() ((void)0)
 #define eng_preempt_enable() ((void)0)
 #define eng_irq_point() eng_native_irq_point()

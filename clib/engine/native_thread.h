@@ -97,7 +97,9 @@ uint64_t eng_native_await_body(const void *addr, uint64_t want, uint64_t mask,
                                const struct eng_native_await *await) __attribute__((cold));
 int eng_native_await_any(const struct eng_term *terms, unsigned n, const struct eng_giveup *giveup,
                          const struct eng_site *site);
-enum eng_park_result eng_native_park(uint64_t deadline_ns, const struct eng_site *site);
+enum eng_park_result eng_native_park(const struct eng_giveup *giveup, const struct eng_site *site);
+/* One pause of that kind; `terms` (may be NULL) are what the caller waits for. */
+void eng_native_pause_as(enum eng_relax_kind kind, const struct eng_term *terms, unsigned n);
 void eng_native_unpark(struct eng_thread *t);
 void eng_native_cancel(struct eng_thread *t);
 bool eng_native_on_cpu(struct eng_thread *t);

@@ -38,7 +38,7 @@ struct vt_engine {
                  uint64_t *seen, const struct eng_site *site);
     void (*relax)(uint32_t turns, const struct eng_site *site);
     void (*yield)(const struct eng_site *site);
-    enum eng_park_result (*park)(uint64_t deadline_ns, const struct eng_site *site);
+    enum eng_park_result (*park)(const struct eng_giveup *giveup, const struct eng_site *site);
     void (*unpark)(struct eng_thread *t, const struct eng_site *site);
     struct eng_thread *(*self)(void);
     bool (*on_cpu)(const struct eng_thread *t, const struct eng_site *site);

@@ -60,9 +60,12 @@
     vt_engine->await(terms, n, giveup, NULL, ENG_SITE("await_any"))
 
 #define eng_relax() vt_engine->relax(1, ENG_SITE("relax"))
+#define eng_relax_as(kind) ((void)(kind), eng_relax()) /* other means, the same meaning */
+#define eng_pause_as(kind) ((void)(kind), vt_engine->delay(1, ENG_SITE("pause")))
 #define eng_backoff(n, max) vt_backoff(n, max, ENG_SITE("backoff"))
 #define eng_yield() vt_engine->yield(ENG_SITE("yield"))
-#define eng_park(deadline_ns) vt_engine->park(deadline_ns, ENG_SITE("park"))
+#define eng_park(deadline) eng_park_for(&(struct eng_giveup){.deadline_ns = (deadline)})
+#define eng_park_for(giveup) vt_engine->park(giveup, ENG_SITE("park"))
 #define eng_unpark(t) vt_engine->unpark(t, ENG_SITE("unpark"))
 #define eng_self() vt_engine->self()
 #define eng_on_cpu(t) vt_engine->on_cpu(t, ENG_SITE("on_cpu"))
@@ -72,6 +75,7 @@
 #define eng_spin_head() ((void)0)
 #define eng_spin_end() ((void)0)
 #define eng_cancelled() vt_engine->cancelled(ENG_SITE("cancelled"))
+#define eng_uncancel() ((void)0) /* a cancelled wait is a choice, made anew each time */
 #define eng_preempt_disable() ((void)0) /* fibers are not preempted between two operations */
 #define eng_preempt_enable() ((void)0)
 #define eng_irq_point() ((void)0) /* no source of interrupts yet */

@@ -28,11 +28,6 @@ static bool in_object(const char *addr, const void *object, uint32_t size,
     return true;
 }
 
-static const struct ll_field *fields_of(const struct ll_lock_desc *lock, const void *instance)
-{
-    return lock->fields_of ? lock->fields_of(instance) : lock->lock_fields;
-}
-
 /* Names the object and field that `addr` belongs to, by address. */
 static void name_address(const struct ll_run *run, const struct crew *crew, const char *addr,
                          struct ll_waiter *w, char object[OBJECT_NAME])
@@ -42,7 +37,7 @@ static void name_address(const struct ll_run *run, const struct crew *crew, cons
 
     for (uint32_t k = 0; k < p->n_locks; k++) {
         const struct ll_lock_desc *lock = run_plan_group(p, k)->lock[crew->variant[0]];
-        if (in_object(addr, crew->lock[k], lock->lock_size, fields_of(lock, crew->lock[k]), w)) {
+        if (in_object(addr, crew->lock[k], lock->lock_size, ll_fields_of(lock, crew->lock[k]), w)) {
             run_plan_name(p, k, object, OBJECT_NAME);
             return;
         }

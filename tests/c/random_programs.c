@@ -201,7 +201,7 @@ static uint64_t perform(const struct op *o)
     case ANY: return await_any(o);
     case TAS:
     case TTAS: return retry(o);
-    case PARK: return vt_engine->park(o->number[0], &o->site);
+    case PARK: return vt_engine->park(&(struct eng_giveup){.deadline_ns = o->number[0]}, &o->site);
     case UNPARK: vt_engine->unpark(&ck.thread[o->number[0]], &o->site); return 0;
     case ASK_RESCHED: return vt_engine->need_resched(&o->site);
     case ASK_ONCPU: return vt_engine->on_cpu(vt_engine->self(), &o->site);

@@ -192,6 +192,7 @@ static void parking(void)
 {
     struct eng_thread *self = eng_self();
     uint64_t parks = self->events[LL_EV_parks];
+    const struct eng_giveup cancel = {.cancel = true};
     pthread_t thread;
 
     self->on_wake = note_wake;
@@ -205,7 +206,7 @@ static void parking(void)
     EXPECT(wake_latency > 0 && wake_latency < 5000000000u);
     EXPECT(self->events[LL_EV_parks] == parks + 2 && self->permit == 0 && self->on_cpu == 1);
     pthread_create(&thread, NULL, cancel_later, self);
-    EXPECT(eng_park(0) == ENG_CANCELLED);
+    EXPECT(eng_park_for(&cancel) == ENG_CANCELLED);
     pthread_join(thread, NULL);
     self->cancel = 0;
     self->on_wake = NULL;

@@ -572,13 +572,15 @@ static void op_yield(const struct eng_site *site)
     ck.current->resched = false;
 }
 
-static enum eng_park_result op_park(uint64_t deadline_ns, const struct eng_site *site)
+static enum eng_park_result op_park(const struct eng_giveup *giveup, const struct eng_site *site)
 {
     struct eng_thread *self = ck.current;
     struct ck_foot foot = {.n = 1, .write = true, .cell = {CK_CELL_PERMIT(self->index)}};
 
     prepare(CK_PARK, site);
-    self->op.reasons = deadline_ns ? 1u << (-1 - ENG_GAVE_UP_DEADLINE) : 0;
+    self->op.reasons =
+        reasons_of(giveup) &
+        (1u << (-1 - ENG_GAVE_UP_DEADLINE) | 1u << (-1 - ENG_GAVE_UP_CANCEL));
     arrive(self);
     foot.write = !self->reason;
     if (ck.judge && !self->reason)
@@ -588,7 +590,7 @@ static enum eng_park_result op_park(uint64_t deadline_ns, const struct eng_site 
         tell(self, (struct ck_happening){0});
     if (self->reason) {
         give_up(self);
-        return ENG_TIMED_OUT;
+        return self->reason == ENG_GAVE_UP_DEADLINE ? ENG_TIMED_OUT : ENG_CANCELLED;
     }
     self->permit = 0;
     self->resched = false;

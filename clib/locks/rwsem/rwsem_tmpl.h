@@ -22,7 +22,7 @@
  */
 #pragma once
 
-#include "locks/rwsem/waitlock_tmpl.h"
+#include "locks/parts/waitlock_tmpl.h"
 
 #define RWSEM_ACTIVE INT64_C(1)
 #define RWSEM_WAITING (-(INT64_C(1) << 32)) /* Z */

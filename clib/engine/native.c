@@ -229,7 +229,8 @@ static int gave_up(const struct eng_giveup *g, uint32_t round)
 /* ---- other ways to relax ---- */
 
 #if defined(__x86_64__)
-#define UMWAIT_TICKS 10000u /* how long at most: a store just before the line is watched is missed */
+#define UMWAIT_TICKS                                                                               \
+    10000u /* how long at most: a store just before the line is watched is missed */
 
 static bool has_waitpkg(void)
 {

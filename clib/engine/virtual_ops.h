@@ -75,7 +75,7 @@
 #define eng_spin_head() ((void)0)
 #define eng_spin_end() ((void)0)
 #define eng_cancelled() vt_engine->cancelled(ENG_SITE("cancelled"))
-#define eng_uncancel() ((void)0) /* a cancelled wait is a choice, made anew each time */
+#define eng_uncancel() ((void)0)        /* a cancelled wait is a choice, made anew each time */
 #define eng_preempt_disable() ((void)0) /* fibers are not preempted between two operations */
 #define eng_preempt_enable() ((void)0)
 #define eng_irq_point() ((void)0) /* no source of interrupts yet */

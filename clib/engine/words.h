@@ -57,18 +57,18 @@ enum eng_park_result { ENG_WOKEN, ENG_TIMED_OUT, ENG_CANCELLED };
 
 /* What a waiting loop does between two looks. */
 enum eng_relax_kind {
-    ENG_RELAX_PAUSE,  /* the instruction meant for it */
-    ENG_RELAX_NONE,   /* nothing: the compiler alone is told */
-    ENG_RELAX_YIELD,  /* the CPU is given away */
+    ENG_RELAX_PAUSE, /* the instruction meant for it */
+    ENG_RELAX_NONE,  /* nothing: the compiler alone is told */
+    ENG_RELAX_YIELD, /* the CPU is given away */
     ENG_RELAX_UMWAIT, /* the CPU sleeps lightly until the line is written, or for some microseconds */
 };
 
 struct eng_giveup {
-    uint64_t deadline_ns;     /* eng_now() at or after this; 0 never */
-    uint32_t budget;          /* rounds; 0 no bound */
-    bool resched;             /* need_resched */
-    bool cancel;              /* cancel token of this thread */
-    struct eng_thread *owner; /* no longer on a CPU; NULL: not asked */
+    uint64_t deadline_ns;      /* eng_now() at or after this; 0 never */
+    uint32_t budget;           /* rounds; 0 no bound */
+    bool resched;              /* need_resched */
+    bool cancel;               /* cancel token of this thread */
+    struct eng_thread *owner;  /* no longer on a CPU; NULL: not asked */
     enum eng_relax_kind relax; /* between two rounds; says nothing about giving up */
 };
 

@@ -579,8 +579,7 @@ static enum eng_park_result op_park(const struct eng_giveup *giveup, const struc
 
     prepare(CK_PARK, site);
     self->op.reasons =
-        reasons_of(giveup) &
-        (1u << (-1 - ENG_GAVE_UP_DEADLINE) | 1u << (-1 - ENG_GAVE_UP_CANCEL));
+        reasons_of(giveup) & (1u << (-1 - ENG_GAVE_UP_DEADLINE) | 1u << (-1 - ENG_GAVE_UP_CANCEL));
     arrive(self);
     foot.write = !self->reason;
     if (ck.judge && !self->reason)

@@ -30,6 +30,7 @@ static const struct ll_param params[] = {
 
 LL_LOCK(mutex_3_7) = {
     .name = "3.7",
+    .family = "mutex",
     .summary = "mutex: spins while the owner runs, sleeps once the lock changes hands",
     .origin = "Linux 3.7, mutex",
     MUTEX_DESCRIPTION,

@@ -67,7 +67,7 @@ static const struct ll_field node_fields[] = {MUTEX_NODE_FIELDS, MUTEX_SPIN_NODE
                                               LL_FIELD_END};
 
 #define MUTEX_DESCRIPTION                                                                          \
-    .family = "mutex", .kind = LL_KIND_EXCLUSIVE, .lock_size = sizeof(struct mutex),               \
+    .kind = LL_KIND_EXCLUSIVE, .lock_size = sizeof(struct mutex),                                  \
     .node_size = sizeof(struct mutex_node), .claims = LL_PARKS, .init = init,                      \
     .ops = {.acquire = acquire,                                                                    \
             .release = release,                                                                    \

@@ -30,6 +30,7 @@ static const struct ll_param params[] = {
 
 LL_LOCK(mutex_mcs) = {
     .name = "mcs",
+    .family = "mutex",
     .summary = "mutex: looks before an RMW, and only the first of a queue spins on the owner",
     .origin = "Linux 3.10, mutex",
     MUTEX_DESCRIPTION,

@@ -287,8 +287,7 @@ LL_TEMPLATE void mutex_wake(struct mutex *l)
 /* ---- what the descriptors have in common ---- */
 
 static const char *const mutex_layout_names[] __attribute__((unused)) = {"kernel", "split", NULL};
-static const char *const mutex_check_names[]
-    __attribute__((unused)) = {"none", "neg", "m1", NULL};
+static const char *const mutex_check_names[] __attribute__((unused)) = {"none", "neg", "m1", NULL};
 static const char *const mutex_relax_names[]
     __attribute__((unused)) = {"pause", "none", "yield", "umwait", NULL};
 
@@ -325,12 +324,12 @@ static const char *const mutex_relax_names[]
             offsetof(struct mutex, mcs_yield) + 4 - offsetof(struct mutex, layout)                 \
     }
 #define MUTEX_FIELDS(at)                                                                           \
-    WAITLOCK_FIELDS(struct mutex, at##_wait_lock),                                                   \
-        {"first", offsetof(struct mutex, at##_list.first), sizeof(void *)},                          \
-        {"last", offsetof(struct mutex, at##_list.last), sizeof(void *)},                            \
-        {"owner", offsetof(struct mutex, at##_owner), sizeof(void *)},                               \
+    WAITLOCK_FIELDS(struct mutex, at##_wait_lock),                                                 \
+        {"first", offsetof(struct mutex, at##_list.first), sizeof(void *)},                        \
+        {"last", offsetof(struct mutex, at##_list.last), sizeof(void *)},                          \
+        {"owner", offsetof(struct mutex, at##_owner), sizeof(void *)},                             \
     {                                                                                              \
-        "queue", offsetof(struct mutex, at##_queue), sizeof(void *)                                  \
+        "queue", offsetof(struct mutex, at##_queue), sizeof(void *)                                \
     }
 
 static const struct ll_field mutex_kernel_fields[] __attribute__((unused)) = {

@@ -56,7 +56,8 @@ LL_TEMPLATE void mutex_stopped(struct mutex_wait *w, int why)
 LL_TEMPLATE bool mutex_spin_on_owner(struct mutex *l, struct eng_thread *owner,
                                      struct mutex_wait *w, const struct eng_term *stop)
 {
-    const struct eng_term terms[] = {eng_term_ne_rlx(l->owner, owner), stop ? *stop : (struct eng_term){0}};
+    const struct eng_term terms[] = {eng_term_ne_rlx(l->owner, owner),
+                                     stop ? *stop : (struct eng_term){0}};
     const struct eng_giveup giveup = {.deadline_ns = w->deadline_ns,
                                       .resched = true,
                                       .owner = owner,
@@ -93,9 +94,8 @@ LL_TEMPLATE bool mutex_guarded(const struct mutex *l)
 }
 
 /* own, cas, and a null guard between them. */
-LL_TEMPLATE enum mutex_round mutex_look(struct mutex *l, struct mutex_node *n,
-                                        struct mutex_wait *w, const struct eng_term *stop,
-                                        struct mutex_policy p)
+LL_TEMPLATE enum mutex_round mutex_look(struct mutex *l, struct mutex_node *n, struct mutex_wait *w,
+                                        const struct eng_term *stop, struct mutex_policy p)
 {
     struct eng_thread *owner = eng_load_rlx(l->owner);
 
@@ -192,7 +192,8 @@ static const char *const mutex_queueing_names[] __attribute__((unused)) = {"none
     MUTEX_BOOL("precheck", precheck, def, "nobody begins to spin on an owner that does not run")
 #define MUTEX_SPIN_PARAMS                                                                          \
     MUTEX_PARAM_RELAX,                                                                             \
-        MUTEX_BOOL("rt", rt, 0, "every thread counts as one that outranks the holder (null_guard)"), \
+        MUTEX_BOOL("rt", rt, 0,                                                                    \
+                   "every thread counts as one that outranks the holder (null_guard)"),            \
     {                                                                                              \
         .name = "mcs_yield", .unit = "relaxes",                                                    \
         .help = "a spinner in the MCS queue yields its CPU after so many; 0: never",               \

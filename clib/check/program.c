@@ -13,6 +13,7 @@ static const struct ll_field client_fields[] = {
     LL_FIELD(struct ll_client, first),
     LL_FIELD(struct ll_client, second),
     LL_FIELD(struct ll_client, baton),
+    LL_FIELD(struct ll_client, bkl),
     LL_FIELD_END,
 };
 
@@ -121,6 +122,7 @@ int ll_program_init(struct ll_program *p, const struct ll_program_spec *spec, st
     for (uint32_t i = 0; i < spec->threads && lock->node_init; i++)
         lock->node_init(p->client->instance, p->client->node[i]);
     p->ck.threads = spec->threads;
+    p->ck.bkl = &p->client->bkl;
     p->ck.body = body;
     p->ck.verdict = spec->client->verdict ? verdict : NULL;
     p->ck.arg = p;

@@ -20,6 +20,7 @@ struct ll_client {                   /* one execution; the caller zeroes and fil
     LL_OWN_LINE eng_plain(uint64_t) first;
     eng_plain(uint64_t) second; /* equal to `first` whenever nobody is inside */
     LL_OWN_LINE eng_u32 baton;  /* whose turn it is to come */
+    LL_OWN_LINE eng_u32 bkl;    /* the big lock's word, where an engine gives it to the threads */
     LL_OWN_LINE uint64_t entered[LL_CLIENT_MAX_THREADS]; /* written by its thread alone */
     uint64_t torn[LL_CLIENT_MAX_THREADS];                /* first and second were seen to differ */
 };

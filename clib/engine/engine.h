@@ -61,24 +61,32 @@
  * SLEEPING. One sticky permit per thread.
  *   eng_park(deadline_ns)                  0 = no deadline. Returns at once and takes the permit if
  *                                          there is one, else sleeps: ENG_WOKEN, ENG_TIMED_OUT;
- *                                          may be spurious: callers loop on their own condition
+ *                                          may be spurious: callers loop on their own condition.
+ *                                          Drops the big lock meanwhile
  *   eng_park_for(&giveup)                  the same with the deadline and the `cancel` of a struct
  *                                          eng_giveup; also ENG_CANCELLED. Act on that answer: asked
  *                                          again, eng_now() and eng_cancelled() may say something else
  *   eng_unpark(t)                          gives the permit (always an exchange), wakes
  *
+ * BIG LOCK. One for all threads of a run, recursive; not for use inside locks, but for the depth.
+ *   eng_bkl_acquire() eng_bkl_release()
+ *   eng_bkl_depth()                        how often this thread holds it, 0: not
+ *   eng_bkl_drop()  eng_bkl_retake(depth)  for what sleeps: gives it up whatever its depth, which it
+ *                                          yields; takes it back so often (0: not at all)
+ *
  * ENVIRONMENT.
  *   eng_self()                             this thread, struct eng_thread * (opaque to locks)
  *   eng_on_cpu(t)                          is t running? by the run's owner_run policy
  *   eng_need_resched()                     should this thread stop spinning? by the run's resched
- *                                          policy; cleared by eng_yield() and by a park that sleeps
+ *                                          policy; cleared by eng_yield() and eng_park()
  *   eng_cancelled()                        has somebody cancelled this thread's wait?
  *   eng_uncancel()                         whoever called for that wait has taken note
  *   eng_preempt_disable/enable()           native: nothing can be disabled, nothing is pretended
  *   eng_irq_point() eng_irq_disable/enable()   an emulated interrupt may run inline at a point
  *   eng_now()  ns, monotonic               eng_cpu()  eng_node()  eng_random()  64 random bits
  *   eng_delay(ns)                          private work of that length
- *   eng_sleep(ns)                          so long off the CPU; permits stay as they are
+ *   eng_sleep(ns)                          so long off the CPU, without the big lock; permits stay as
+ *                                          they are
  *
  * MARKS.
  *   eng_count(EV)                          one event of metrics/events.def (nothing in the bare build)

@@ -360,30 +360,26 @@ static bool next_nap(uint64_t deadline_ns, struct timespec *nap)
     return true;
 }
 
-enum eng_park_result eng_native_park(const struct eng_giveup *giveup, const struct eng_site *site)
+/* With permit == 2, until somebody changes that or the deadline. */
+static enum eng_park_result sleep_parked(struct eng_thread *self, uint64_t deadline_ns,
+                                         const struct eng_site *site)
 {
-    struct eng_thread *self = eng_native_self;
     enum eng_park_result result = ENG_WOKEN;
     struct timespec nap;
     uint64_t stamp;
 
-    /* a permit that is there is taken without sleeping; a token set later comes with one */
-    do {
-        if (giveup->cancel && eng_cancelled())
-            return ENG_CANCELLED;
-        if (take_permit(self, 1, 0, __ATOMIC_ACQUIRE))
-            return ENG_WOKEN;
-    } while (!take_permit(self, 0, 2, __ATOMIC_RELAXED));
     self->events[LL_EV_parks]++;
-    not_asked_any_more(self);
     note_wait(self, NULL, site);
     __atomic_store_n(&self->on_cpu, 0, __ATOMIC_RELAXED);
     while (__atomic_load_n(&self->permit, __ATOMIC_RELAXED) == 2) {
-        if (!next_nap(giveup->deadline_ns, &nap)) {
+        if (!next_nap(deadline_ns, &nap)) {
             result = ENG_TIMED_OUT;
             break;
         }
-        futex(&self->permit, FUTEX_WAIT, 2, &nap);
+        /* 0: woken, and if that was by no unpark, spuriously */
+        if (futex(&self->permit, FUTEX_WAIT, 2, &nap) == 0 &&
+            __atomic_load_n(&self->permit, __ATOMIC_RELAXED) == 2)
+            self->events[LL_EV_spurious_wake]++;
         if (__atomic_load_n(&self->abort, __ATOMIC_RELAXED) || self->on_poll)
             unwind_if_asked(self);
     }
@@ -395,7 +391,36 @@ enum eng_park_result eng_native_park(const struct eng_giveup *giveup, const stru
     stamp = __atomic_exchange_n(&self->unparked_ticks, 0, __ATOMIC_RELAXED);
     if (stamp && result == ENG_WOKEN && self->on_wake)
         self->on_wake(self, eng_ticks_ns(eng_ticks() - stamp));
+    return result;
+}
+
+static enum eng_park_result take_permit_or_sleep(struct eng_thread *self,
+                                                 const struct eng_giveup *giveup,
+                                                 const struct eng_site *site)
+{
+    enum eng_park_result result;
+
+    /* a permit that is there is taken without sleeping; a token set later comes with one */
+    do {
+        if (giveup->cancel && eng_cancelled())
+            return ENG_CANCELLED;
+        if (take_permit(self, 1, 0, __ATOMIC_ACQUIRE))
+            return ENG_WOKEN;
+    } while (!take_permit(self, 0, 2, __ATOMIC_RELAXED));
+    result = sleep_parked(self, giveup->deadline_ns, site);
     return giveup->cancel && eng_cancelled() ? ENG_CANCELLED : result;
+}
+
+enum eng_park_result eng_native_park(const struct eng_giveup *giveup, const struct eng_site *site)
+{
+    struct eng_thread *self = eng_native_self;
+    uint32_t bkl = eng_bkl_drop();
+    enum eng_park_result result;
+
+    not_asked_any_more(self);
+    result = take_permit_or_sleep(self, giveup, site);
+    eng_bkl_retake(bkl);
+    return result;
 }
 
 void eng_native_unpark(struct eng_thread *t)
@@ -413,6 +438,7 @@ void eng_native_sleep(uint64_t ns, const struct eng_site *site)
 {
     struct eng_thread *self = eng_native_self;
     uint64_t until = eng_native_now() + ns;
+    uint32_t bkl = eng_bkl_drop();
     struct timespec nap;
 
     not_asked_any_more(self);
@@ -424,6 +450,7 @@ void eng_native_sleep(uint64_t ns, const struct eng_site *site)
     }
     __atomic_store_n(&self->on_cpu, 1, __ATOMIC_RELAXED);
     self->wait_site = NULL;
+    eng_bkl_retake(bkl);
 }
 
 void eng_native_cancel(struct eng_thread *t)

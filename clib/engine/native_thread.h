@@ -38,7 +38,8 @@ struct eng_thread {
     uint32_t index, cpu, node, irq_off;
     uint32_t generation;  /* counts reuse of this descriptor */
     uint64_t spin_budget; /* ticks that a spin phase may last; 0: no such bound */
-    uint64_t spin_until;  /* end of the budget, in ticks; 0: no budget is running */
+    struct eng_bkl bkl;
+    uint64_t spin_until; /* end of the budget, in ticks; 0: no budget is running */
     enum ll_owner_run owner_policy;
     uint64_t heartbeat_max_ns;
     /* who waits where: written after a long wait only, read by the watchdog */
@@ -103,6 +104,10 @@ void eng_native_pause_as(enum eng_relax_kind kind, const struct eng_term *terms,
 void eng_native_unpark(struct eng_thread *t);
 void eng_native_cancel(struct eng_thread *t);
 bool eng_native_on_cpu(struct eng_thread *t);
+void eng_native_bkl_acquire(void);
+void eng_native_bkl_release(void);
+uint32_t eng_native_bkl_drop(void);
+void eng_native_bkl_retake(uint32_t depth);
 void eng_native_spin_begin(void);
 void eng_native_spin_stage(enum eng_spin stage);
 void eng_native_spin_end(void);

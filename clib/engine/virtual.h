@@ -41,6 +41,7 @@ struct vt_engine {
     enum eng_park_result (*park)(const struct eng_giveup *giveup, const struct eng_site *site);
     void (*unpark)(struct eng_thread *t, const struct eng_site *site);
     struct eng_thread *(*self)(void);
+    struct eng_bkl *(*bkl)(void); /* of the thread that runs */
     bool (*on_cpu)(const struct eng_thread *t, const struct eng_site *site);
     bool (*need_resched)(const struct eng_site *site);
     bool (*cancelled)(const struct eng_site *site);
@@ -56,6 +57,13 @@ struct vt_engine {
 
 extern const struct vt_engine *vt_engine
     __attribute__((visibility("hidden"))); /* set while a program runs */
+
+void vt_bkl_acquire(void);
+void vt_bkl_release(void);
+uint32_t vt_bkl_drop(void);
+void vt_bkl_retake(uint32_t depth);
+void vt_sleep(uint64_t ns, const struct eng_site *site);
+enum eng_park_result vt_park(const struct eng_giveup *giveup, const struct eng_site *site);
 
 LL_TEMPLATE uint64_t vt_access(const struct vt_access *a)
 {

@@ -65,8 +65,13 @@
 #define eng_backoff(n, max) vt_backoff(n, max, ENG_SITE("backoff"))
 #define eng_yield() vt_engine->yield(ENG_SITE("yield"))
 #define eng_park(deadline) eng_park_for(&(struct eng_giveup){.deadline_ns = (deadline)})
-#define eng_park_for(giveup) vt_engine->park(giveup, ENG_SITE("park"))
+#define eng_park_for(giveup) vt_park(giveup, ENG_SITE("park"))
 #define eng_unpark(t) vt_engine->unpark(t, ENG_SITE("unpark"))
+#define eng_bkl_acquire() vt_bkl_acquire()
+#define eng_bkl_release() vt_bkl_release()
+#define eng_bkl_depth() (vt_engine->bkl()->depth)
+#define eng_bkl_drop() vt_bkl_drop()
+#define eng_bkl_retake(depth) vt_bkl_retake(depth)
 #define eng_self() vt_engine->self()
 #define eng_on_cpu(t) vt_engine->on_cpu(t, ENG_SITE("on_cpu"))
 #define eng_need_resched() vt_engine->need_resched(ENG_SITE("need_resched"))
@@ -86,8 +91,8 @@
 #define eng_node() 0u
 #define eng_random() vt_engine->random()
 #define eng_delay(ns) vt_engine->delay(ns, ENG_SITE("delay"))
-#define eng_sleep(ns) vt_engine->delay(ns, ENG_SITE("sleep")) /* anybody may come first, as there */
-#define eng_heartbeat() ((void)0) /* a virtual scheduler knows who runs */
+#define eng_sleep(ns) vt_sleep(ns, ENG_SITE("sleep")) /* anybody may come first, as there */
+#define eng_heartbeat() ((void)0)                     /* a virtual scheduler knows who runs */
 #define eng_count(ev) vt_engine->count(ev)
 #define eng_doorway(op) (vt_engine->doorway(), (op))
 #define eng_mark(mark_, shared_) vt_engine->mark(mark_, shared_, ENG_SITE(#mark_))

@@ -72,6 +72,12 @@ struct eng_giveup {
     enum eng_relax_kind relax; /* between two rounds; says nothing about giving up */
 };
 
+/* The big lock of the run as one thread sees it. */
+struct eng_bkl {
+    eng_u32 *word;  /* 1: somebody holds it */
+    uint32_t depth; /* how often this thread holds it */
+};
+
 enum eng_test { ENG_EQ, ENG_NE, ENG_GE, ENG_MASK_EQ, ENG_MASK_NE };
 
 struct eng_term {

@@ -294,6 +294,7 @@ static int obey_policies(struct crew_member *m)
     struct eng_thread *self = m->eng;
     int ret;
 
+    self->bkl.word = &m->crew->bkl;
     self->owner_policy = p->owner_run;
     self->heartbeat_max_ns = (uint64_t)(p->heartbeat_s * 1e9);
     self->spin_budget = p->resched == LL_RESCHED_BUDGET ? eng_clock_ticks(p->resched_budget_ns) : 0;

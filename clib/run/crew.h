@@ -63,6 +63,7 @@ struct crew {
     void *ww_class, **context;  /* of the ww locks, [threads]; NULL if there are none */
     struct crew_member *member; /* [threads] */
     struct monitor monitor;
+    LL_OWN_LINE eng_u32 bkl; /* the big lock; who wants it writes it */
 };
 
 /* Makes locks and starts the threads, which wait for the first phase. `sides` 1: the plan's variant;

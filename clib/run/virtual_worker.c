@@ -133,7 +133,7 @@ int wl_acquire_ww_slow(struct wl_thread *t, uint32_t lock)
 
 void wl_sleep(struct wl_thread *t, uint64_t ns)
 {
-    vt_engine->delay(ns, NULL);
+    vt_sleep(ns, NULL);
     tell(t, VT_SLEEP, 0, (int64_t)ns);
 }
 
@@ -181,6 +181,7 @@ static uint32_t lay_out(struct vt_workload *w, uint32_t lines)
     }
     PLACE(w->state, w->plan.workload[LL_VARIANT_VIRTUAL]->state_size);
     PLACE(w->data, (size_t)lines * LL_PAIR);
+    PLACE(w->bkl, sizeof(*w->bkl));
 #undef PLACE
     return (uint32_t)at;
 }
@@ -273,7 +274,8 @@ int vt_workload_run(struct vt_workload *w, struct ck_report *report)
                                  .arg = w,
                                  .memory = w->memory,
                                  .memory_size = w->memory_size,
-                                 .n_objects = 1};
+                                 .n_objects = 1,
+                                 .bkl = w->bkl};
     struct ck_options options = {.strategy = CK_RANDOM,
                                  .memory = LL_MEMORY_SC,
                                  .giveups = 1,

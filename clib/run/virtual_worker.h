@@ -39,6 +39,7 @@ struct vt_workload {       /* the caller zeroes it and fills the first part */
     void **node;     /* [fibers * n_locks] */
     void *state, *data, *ww_class;
     void *context[LL_CHECK_MAX_THREADS];
+    eng_u32 *bkl;
 };
 
 /* Lays everything out. 0, or as ll_plan_validate. */

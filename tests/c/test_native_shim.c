@@ -212,6 +212,52 @@ static void parking(void)
     self->on_wake = NULL;
 }
 
+static eng_u32 big_lock;
+
+static void *wants_the_big_lock(void *arg)
+{
+    struct eng_thread *waker = arg;
+
+    eng_native_attach(9, 1);
+    eng_self()->bkl.word = &big_lock;
+    eng_bkl_acquire();
+    EXPECT(eng_bkl_depth() == 1);
+    eng_unpark(waker); /* who cannot go on before the lock is free again */
+    nap_ms(1);
+    EXPECT(eng_bkl_depth() == 1 && eng_load_rlx(&big_lock) == 1);
+    eng_bkl_release();
+    eng_native_detach();
+    return NULL;
+}
+
+static void the_big_lock_is_dropped_by_sleepers(void)
+{
+    struct eng_thread *self = eng_self();
+    pthread_t thread;
+
+    self->bkl.word = &big_lock;
+    EXPECT(eng_bkl_depth() == 0);
+    eng_bkl_acquire();
+    eng_bkl_acquire();
+    eng_bkl_release();
+    EXPECT(eng_bkl_depth() == 1 && eng_load_rlx(&big_lock) == 1);
+    eng_bkl_acquire();
+    pthread_create(&thread, NULL, wants_the_big_lock, self);
+    EXPECT(eng_park(0) == ENG_WOKEN); /* woken by who holds it now */
+    EXPECT(eng_bkl_depth() == 2 && eng_load_rlx(&big_lock) == 1);
+    pthread_join(thread, NULL);
+    pthread_create(&thread, NULL, wants_the_big_lock, self);
+    eng_sleep(2000000); /* leaves the permit alone */
+    EXPECT(eng_bkl_depth() == 2);
+    EXPECT(eng_park(0) == ENG_WOKEN);
+    pthread_join(thread, NULL);
+    eng_bkl_release();
+    eng_bkl_release();
+    EXPECT(eng_bkl_depth() == 0 && eng_load_rlx(&big_lock) == 0);
+    EXPECT(eng_park(eng_now() + 1) == ENG_TIMED_OUT && eng_load_rlx(&big_lock) == 0);
+    self->bkl.word = NULL;
+}
+
 static void *abort_later(void *arg)
 {
     nap_ms(5);
@@ -321,6 +367,7 @@ int main(void)
     a_spin_phase_has_a_budget();
     policies_answer();
     parking();
+    the_big_lock_is_dropped_by_sleepers();
     a_stuck_wait_unwinds(false);
     a_stuck_wait_unwinds(true);
     irq_points();

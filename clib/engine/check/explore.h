@@ -44,6 +44,7 @@ struct ck_program {
     uint32_t memory_size;
     struct ck_object object[CK_OBJECTS];
     uint32_t n_objects;
+    eng_u32 *bkl;     /* the big lock, in that memory; NULL: the program uses none */
     uint32_t claims;  /* enum ll_claim */
     uint32_t writers; /* roles: threads below this write; 0: no roles */
 };

@@ -256,6 +256,7 @@ static void reset_thread(struct eng_thread *t)
     t->n_read = 0;
     memset(&t->read_overflow, 0, sizeof(*t) - offsetof(struct eng_thread, read_overflow));
     t->random = ll_rng_seed(ck.options->seed, t->index);
+    t->bkl.word = ck.program->bkl;
     fiber_reset(&t->fiber, thread_main, t);
 }
 

@@ -110,6 +110,7 @@ struct eng_thread {
     uint32_t went,
         disabled_at; /* for starvation.c: operations so far; step when it last could not */
     uint64_t random;
+    struct eng_bkl bkl;
     const struct eng_site *last; /* the operation it did last */
 };
 

@@ -668,6 +668,11 @@ static struct eng_thread *op_self(void)
     return ck.current;
 }
 
+static struct eng_bkl *op_bkl(void)
+{
+    return &ck.current->bkl;
+}
+
 static uint64_t op_now(void)
 {
     return ck.steps + 1;
@@ -805,6 +810,7 @@ const struct vt_engine ck_engine = {
     .park = op_park,
     .unpark = op_unpark,
     .self = op_self,
+    .bkl = op_bkl,
     .on_cpu = op_on_cpu,
     .need_resched = op_need_resched,
     .cancelled = op_cancelled,

@@ -315,7 +315,7 @@ static void bad_plans_are_refused(void)
     p.lock = "host/pthread-rwlock";
     EXPECT(ll_plan_validate(&p, &err) == 0);
     p = plan_of("mcs", 2, 1);
-    EXPECT(ll_plan_validate(&p, &err) == -ENOENT && strstr(err.text, "spin/mcs"));
+    EXPECT(ll_plan_validate(&p, &err) == -ENOENT && strstr(err.text, "/mcs"));
 }
 
 static void overhead_blocks_alternate(void)

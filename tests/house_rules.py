@@ -69,7 +69,9 @@ LAYERS = {
         own=False,
         alone={"clib/locks/host/*": ("pthread.h", "ck_*.h")},
     ),
-    "clib/workloads": Layer(project=("core/workload.h",), system=()),
+    "clib/workloads": Layer(
+        project=("core/workload.h",), system=(), alone={"clib/workloads/draw.h": ("math.h",)}
+    ),
     "clib/clients": Layer(project=("core/client.h",), system=()),
     "clib/metrics": Layer(
         project=("include/locklab.h", "core/*", "engine/engine.h", "engine/own.h"),

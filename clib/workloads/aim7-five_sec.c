@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* aim7-five_sec - the control that no lock should change
+ *
+ * Many locks, one drawn for each job, and long thinking: contention is rare. A change that moves this
+ * figure changed something else than contended locks.
+ */
+#include "workloads/aim7_core.h"
+
+static const struct ll_param params[] = {
+    AIM7_CORE_PARAMS(0, "", 50000, 200, 200, 1, 1, 64),
+    AIM7_SHARE_PARAM(0, "", 0),
+    LL_PARAM_END,
+};
+
+LL_WORKLOAD(aim7_five_sec) = {
+    .name = "aim7-five_sec",
+    .summary = "AIM7 five_sec: 64 locks, long thinking; a control without contention",
+    .origin = "the AIM7 mixes with which the mutex changes of Linux 3.10 (2013) were measured; "
+              "lengths assumed",
+    .params = params,
+    .state_size = sizeof(struct aim7_core),
+    .groups = aim7_core_groups,
+    .check = aim7_core_fits,
+    .data_lines = aim7_core_data,
+    .run = aim7_core_run,
+    .checks_overlap = aim7_core_checks,
+    .uses_shared = aim7_core_shares,
+};

@@ -115,12 +115,17 @@ def test_git_revision_is_that_of_git() -> None:
 # --- what is said about a result ----------------------------------------------------------------
 
 
+LOST = dict.fromkeys(
+    ("preempted_while_holding", "preempted_while_spinning", "preempted_while_queued"), 0
+)
+
+
 def changed(**members: Any) -> dict[str, Any]:
     """A calm document with some members replaced."""
     document: dict[str, Any] = json.loads(json.dumps(document_of("plain")))
     document["environment"]["observed"]["load_average"] = [0.0, 0.0, 0.0]
     document["environment"]["observed"]["clock"]["step_ns"] = 0
-    document["events"] |= {"preempted_holding": 0, "preempted_waiting": 0}
+    document["events"] |= LOST | {"preempted_while_holding": 0}
     document["wait_ns"]["max"] = 999
     document["handoff_ns"] |= {"p50": 150, "mean": 160.0}
     document["repeats"] = [
@@ -151,11 +156,11 @@ def test_a_violated_exclusion_is_the_first_thing_said() -> None:
 def test_the_cause_of_a_collapse_is_named() -> None:
     document = changed()
     document["threads"]["cpu"] = [0, 1, 0, 1]
-    document["events"] |= {"preempted_holding": 2, "preempted_waiting": 75}
+    document["events"] |= LOST | {"preempted_while_holding": 2, "preempted_while_queued": 75}
     document["wait_ns"] |= {"mean": 26.7e6}
     text = said(document)
     assert "Collapse, caused by preemption: 4 threads share 2 CPUs" in text
-    assert "2 holders and 75 waiters lost their CPU inside the lock (rseq marker)" in text
+    assert "2 holders and 75 queued waiters lost their CPU inside the lock (rseq marker)" in text
     assert "serves its waiters in order" in text
     document["wait_ns"]["mean"] = 900.0
     assert "Collapse" not in said(document)
@@ -165,27 +170,42 @@ def test_the_cause_of_a_collapse_is_named() -> None:
 def test_without_rseq_the_cause_is_told_by_switches() -> None:
     document = changed()
     document["threads"] |= {"cpu": [0, 0], "involuntary_switches": [40, 2]}
-    document["events"] |= {"preempted_holding": None, "preempted_waiting": None}
+    document["events"] |= dict.fromkeys(LOST)
     assert "2 threads share 1 CPU, and the threads lost their CPU 42 times" in said(document)
 
 
 def test_other_programs_are_blamed_where_threads_fit() -> None:
     document = changed()
-    document["events"] |= {"preempted_holding": 1}
+    document["events"] |= {"preempted_while_holding": 1}
     assert said(document) == ""
     document["wait_ns"]["max"] = 5_000_000
     assert "other programs took CPUs" in said(document)
     assert "longest wait was 5.00 ms" in said(document)
 
 
-def test_sleeping_waiters_are_not_called_preempted() -> None:
+def test_sleepers_of_a_foreign_lock_are_not_called_preempted() -> None:
     document = changed()
     document["config"]["lock"] = "host/pthread-mutex"
-    document["events"] |= {"preempted_waiting": 90}
+    document["events"] |= {"preempted_while_spinning": None, "preempted_while_queued": None}
     document["wait_ns"]["max"] = 5_000_000
     assert said(document) == ""
     document["threads"]["cpu"] = [0, 1, 0, 1]
-    assert "0 holders lost their CPU and 90 waiters slept or lost it" in said(document)
+    document["events"] |= {"preempted_while_holding": 7}
+    assert "7 holders lost their CPU" in said(document)
+
+
+def test_a_spinner_that_lost_its_cpu_in_a_queue_is_named() -> None:
+    document = changed()
+    document["config"]["lock"] = "mutex/mcs"
+    document["threads"]["cpu"] = [0, 1, 0, 1]
+    document["events"] |= {
+        "preempted_while_holding": 1,
+        "preempted_while_spinning": 2,
+        "preempted_while_queued": 3,
+    }
+    text = said(document)
+    assert "1 holders, 2 spinning waiters and 3 queued waiters lost their CPU" in text
+    assert "(preempted_while_queued)" in text
 
 
 def test_crowding_is_told_even_if_nothing_was_lost() -> None:

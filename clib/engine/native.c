@@ -16,6 +16,7 @@
 #include "core/error.h"
 #include "core/rng.h"
 #include "engine/engine.h"
+#include "engine/loss.h"
 #include "engine/own.h"
 
 __thread struct eng_thread *eng_native_self;
@@ -115,12 +116,21 @@ static void not_asked_any_more(struct eng_thread *self)
         self->spin_until = eng_ticks() + self->spin_budget;
 }
 
+static void give_cpu_away(struct eng_thread *self)
+{
+    enum eng_loss loss = self->loss;
+
+    eng_loss_watch(self, ENG_LOSS_NOT);
+    sched_yield();
+    eng_loss_watch(self, loss);
+    self->events[LL_EV_yields]++;
+}
+
 void eng_native_yield(const struct eng_site *site)
 {
     struct eng_thread *self = eng_native_self;
 
-    sched_yield();
-    self->events[LL_EV_yields]++;
+    give_cpu_away(self);
     not_asked_any_more(self);
     note_wait(self, NULL, site);
     unwind_if_asked(self);
@@ -280,10 +290,7 @@ void eng_native_pause_as(enum eng_relax_kind kind, const struct eng_term *terms,
     switch (kind) {
     case ENG_RELAX_PAUSE: eng_native_pause(); return;
     case ENG_RELAX_NONE: __asm__ volatile("" ::: "memory"); return;
-    case ENG_RELAX_YIELD:
-        sched_yield();
-        eng_native_self->events[LL_EV_yields]++;
-        return;
+    case ENG_RELAX_YIELD: give_cpu_away(eng_native_self); return;
     case ENG_RELAX_UMWAIT:
         if (has_waitpkg()) {
             umwait(terms, n);
@@ -365,10 +372,12 @@ static enum eng_park_result sleep_parked(struct eng_thread *self, uint64_t deadl
                                          const struct eng_site *site)
 {
     enum eng_park_result result = ENG_WOKEN;
+    enum eng_loss loss = self->loss;
     struct timespec nap;
     uint64_t stamp;
 
     self->events[LL_EV_parks]++;
+    eng_loss_watch(self, ENG_LOSS_NOT);
     note_wait(self, NULL, site);
     __atomic_store_n(&self->on_cpu, 0, __ATOMIC_RELAXED);
     while (__atomic_load_n(&self->permit, __ATOMIC_RELAXED) == 2) {
@@ -387,6 +396,7 @@ static enum eng_park_result sleep_parked(struct eng_thread *self, uint64_t deadl
     if (__atomic_exchange_n(&self->permit, 0, __ATOMIC_ACQUIRE) == 1)
         result = ENG_WOKEN;
     __atomic_store_n(&self->on_cpu, 1, __ATOMIC_RELAXED);
+    eng_loss_watch(self, loss);
     self->wait_site = NULL;
     stamp = __atomic_exchange_n(&self->unparked_ticks, 0, __ATOMIC_RELAXED);
     if (stamp && result == ENG_WOKEN && self->on_wake)
@@ -423,14 +433,26 @@ enum eng_park_result eng_native_park(const struct eng_giveup *giveup, const stru
     return result;
 }
 
+/* Who is woken on the same CPU often takes it at once. */
+static void wake(uint32_t *permit, struct eng_thread *waker)
+{
+    enum eng_loss loss = waker ? waker->loss : ENG_LOSS_NOT;
+
+    if (loss)
+        eng_loss_watch(waker, ENG_LOSS_WAKING);
+    futex(permit, FUTEX_WAKE, 1, NULL);
+    if (loss)
+        eng_loss_watch(waker, loss);
+    if (waker)
+        waker->events[LL_EV_unparks]++;
+}
+
 void eng_native_unpark(struct eng_thread *t)
 {
     __atomic_store_n(&t->unparked_ticks, eng_ticks(), __ATOMIC_RELAXED);
     /* always an exchange: looking first and skipping at permit == 1 loses a wake-up under TSO */
     if (__atomic_exchange_n(&t->permit, 1, __ATOMIC_RELEASE) == 2) {
-        futex(&t->permit, FUTEX_WAKE, 1, NULL);
-        if (eng_native_self)
-            eng_native_self->events[LL_EV_unparks]++;
+        wake(&t->permit, eng_native_self);
     }
 }
 
@@ -439,9 +461,11 @@ void eng_native_sleep(uint64_t ns, const struct eng_site *site)
     struct eng_thread *self = eng_native_self;
     uint64_t until = eng_native_now() + ns;
     uint32_t bkl = eng_bkl_drop();
+    enum eng_loss loss = self->loss;
     struct timespec nap;
 
     not_asked_any_more(self);
+    eng_loss_watch(self, ENG_LOSS_NOT);
     note_wait(self, NULL, site);
     __atomic_store_n(&self->on_cpu, 0, __ATOMIC_RELAXED);
     while (next_nap(until, &nap)) {
@@ -449,6 +473,7 @@ void eng_native_sleep(uint64_t ns, const struct eng_site *site)
         unwind_if_asked(self);
     }
     __atomic_store_n(&self->on_cpu, 1, __ATOMIC_RELAXED);
+    eng_loss_watch(self, loss);
     self->wait_site = NULL;
     eng_bkl_retake(bkl);
 }
@@ -461,17 +486,47 @@ void eng_native_cancel(struct eng_thread *t)
 
 /* ---- the spin phase ---- */
 
+void eng_native_lost_cpu(struct eng_thread *self)
+{
+    static const enum ll_event of_loss[] = {
+        [ENG_LOSS_SPINNING] = LL_EV_preempted_while_spinning,
+        [ENG_LOSS_QUEUED] = LL_EV_preempted_while_queued,
+        [ENG_LOSS_HOLDING] = LL_EV_preempted_while_holding,
+        [ENG_LOSS_WAKING] = LL_EV_preempted_while_waking,
+    };
+    enum eng_loss loss = self->loss;
+
+    if (self->spin && loss < ENG_LOSS_HOLDING)
+        loss = self->spin == ENG_SPIN_QUEUED ? ENG_LOSS_QUEUED : ENG_LOSS_SPINNING;
+    self->events[of_loss[loss]]++;
+}
+
+/* On to the next stage. What was lost was lost in the one before, and the time up to now, if somebody
+ * wants to know, was spent in it. */
+static void spin_stage(struct eng_thread *self, enum eng_spin stage, uint64_t now)
+{
+    eng_loss_watch(self, self->loss);
+    if (self->spin && self->spin_times)
+        self->events[self->spin == ENG_SPIN_QUEUED ? LL_EV_spin_queued_ns : LL_EV_spin_owner_ns] +=
+            eng_ticks_ns(now - self->spin_since);
+    self->spin_since = now;
+    __atomic_store_n(&self->spin, (uint32_t)stage, __ATOMIC_RELAXED);
+}
+
 void eng_native_spin_stage(enum eng_spin stage)
 {
-    __atomic_store_n(&eng_native_self->spin, (uint32_t)stage, __ATOMIC_RELAXED);
+    struct eng_thread *self = eng_native_self;
+
+    spin_stage(self, stage, self->spin_times ? eng_ticks() : 0);
 }
 
 void eng_native_spin_begin(void)
 {
     struct eng_thread *self = eng_native_self;
+    uint64_t now = self->spin_budget || self->spin_times ? eng_ticks() : 0;
 
-    eng_native_spin_stage(ENG_SPIN_SPINS);
-    self->spin_until = self->spin_budget ? eng_ticks() + self->spin_budget : 0;
+    spin_stage(self, ENG_SPIN_SPINS, now);
+    self->spin_until = self->spin_budget ? now + self->spin_budget : 0;
 }
 
 void eng_native_spin_end(void)

@@ -18,6 +18,15 @@
 /* Where a thread stands in the spin phase of an acquisition. */
 enum eng_spin { ENG_SPIN_NOT, ENG_SPIN_SPINS, ENG_SPIN_QUEUED };
 
+/* What a loss of the CPU is counted as, unless `spin` knows better; see loss.h. */
+enum eng_loss {
+    ENG_LOSS_NOT,
+    ENG_LOSS_SPINNING,
+    ENG_LOSS_QUEUED,
+    ENG_LOSS_HOLDING,
+    ENG_LOSS_WAKING
+};
+
 struct eng_thread {
     /* line 0: written by others, seldom */
     LL_OWN_LINE uint32_t permit; /* futex word: 0 none, 1 permit, 2 parked */
@@ -38,6 +47,9 @@ struct eng_thread {
     uint32_t index, cpu, node, irq_off;
     uint32_t generation;  /* counts reuse of this descriptor */
     uint64_t spin_budget; /* ticks that a spin phase may last; 0: no such bound */
+    bool spin_times;      /* the time in each stage of a spin phase is wanted */
+    uint64_t spin_since;  /* ticks at which the present stage began */
+    enum eng_loss loss;   /* NOT: nobody wants to know */
     struct eng_bkl bkl;
     uint64_t spin_until; /* end of the budget, in ticks; 0: no budget is running */
     enum ll_owner_run owner_policy;
@@ -108,6 +120,7 @@ void eng_native_bkl_acquire(void);
 void eng_native_bkl_release(void);
 uint32_t eng_native_bkl_drop(void);
 void eng_native_bkl_retake(uint32_t depth);
+void eng_native_lost_cpu(struct eng_thread *self);
 void eng_native_spin_begin(void);
 void eng_native_spin_stage(enum eng_spin stage);
 void eng_native_spin_end(void);

@@ -143,6 +143,8 @@ static int make_slots(struct crew *c, struct crew_member *m, uint32_t s)
             .desc = g->lock[c->variant[s]],
             .group = p->n_groups > 1 ? &m->wl[s]->group[g - p->group] : NULL,
             .counted = g->counted,
+            .waits_as = g->lock[c->variant[s]]->claims & (LL_QUEUES | LL_FIFO) ? ENG_LOSS_QUEUED
+                                                                               : ENG_LOSS_SPINNING,
         };
     }
     return 0;
@@ -253,6 +255,7 @@ static void work(struct crew_member *m)
             reset_counts(t);
         if (measure)
             begin_measure(m);
+        m->eng->spin_times = t->full && c->variant[s] != LL_VARIANT_BARE;
         eng_own_set_rel32(&t->want, word); /* after the counters were reset */
         c->plan->workload[c->variant[s]]->run(t, c->state, c->data);
         if (measure)
@@ -312,7 +315,6 @@ static void *member_main(void *arg)
     struct crew_member *m = arg;
     struct crew *c = m->crew;
     struct eng_thread *self = eng_native_attach(m->index, c->seed);
-    bool rseq = eng_rseq_attach() == 0;
 
     setpriority(PRIO_PROCESS, 0, c->plan->nice);
 
@@ -324,8 +326,7 @@ static void *member_main(void *arg)
         m->error = obey_policies(m);
         self->on_wake = on_wake;
         self->owner_data = m;
-        for (uint32_t s = 0; s < c->sides; s++)
-            m->wl[s]->rseq = rseq;
+        eng_rseq_attach(); /* where that fails, losses of the CPU are not seen */
         if (c->perf)
             mt_perf_open(c->perf, &m->perf);
     } else {

@@ -8,7 +8,7 @@
 #include "run/worker.h"
 
 #include "engine/clock.h"
-#include "engine/rseq.h"
+#include "engine/loss.h"
 
 enum { MEASURES = ENG_MEASURES };
 
@@ -33,17 +33,12 @@ LL_TEMPLATE void set_state(struct wl_thread *t, enum wl_state state)
         eng_own_set32(&t->counts.state, state);
 }
 
-/* The marker does not nest: what it says of the section around this call is read now. */
 LL_TEMPLATE void before_acquire(struct wl_thread *t, struct wl_slot *s)
 {
     if (!MEASURES)
         return;
     set_state(t, WL_WAITING);
-    if (t->rseq) {
-        if (t->held && LL_UNLIKELY(eng_rseq_disarm()))
-            eng_count(LL_EV_preempted_holding);
-        eng_rseq_arm();
-    }
+    eng_loss_watch(eng_native_self, s->waits_as);
     if (t->full)
         s->called = eng_ticks();
 }
@@ -51,12 +46,7 @@ LL_TEMPLATE void before_acquire(struct wl_thread *t, struct wl_slot *s)
 /* The call is over, with the lock or without. */
 LL_TEMPLATE void after_call(struct wl_thread *t, bool holds)
 {
-    if (t->rseq) {
-        if (LL_UNLIKELY(eng_rseq_disarm()))
-            eng_count(LL_EV_preempted_waiting);
-        if (holds)
-            eng_rseq_arm();
-    }
+    eng_loss_watch(eng_native_self, holds ? ENG_LOSS_HOLDING : ENG_LOSS_NOT);
     set_state(t, holds ? WL_HOLDING : WL_THINKING);
 }
 
@@ -93,12 +83,7 @@ LL_TEMPLATE void after_release(struct wl_thread *t, struct wl_slot *s, uint64_t 
 
     if (MEASURES) {
         t->held--;
-        if (t->rseq) {
-            if (LL_UNLIKELY(eng_rseq_disarm()))
-                eng_count(LL_EV_preempted_holding);
-            if (t->held)
-                eng_rseq_arm();
-        }
+        eng_loss_watch(eng_native_self, t->held ? ENG_LOSS_HOLDING : ENG_LOSS_NOT);
         set_state(t, t->held ? WL_HOLDING : WL_THINKING);
         if (s->entry)
             mt_log_close(s->entry, released);

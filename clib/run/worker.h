@@ -8,6 +8,7 @@
 #pragma once
 
 #include "core/workload.h"
+#include "engine/native_thread.h"
 #include "engine/own.h"
 #include "metrics/histogram.h"
 #include "run/handoff.h"
@@ -24,6 +25,7 @@ struct wl_slot { /* one lock of the run as this thread uses it */
     const struct ll_lock_desc *desc;
     struct wl_group_counts *group; /* NULL: the run has one group, the totals say it all */
     bool counted;                  /* part of totals, histograms and hand-offs */
+    enum eng_loss waits_as;        /* what losing the CPU in its acquire means */
     uint64_t called, got;          /* ticks, under full */
     struct mt_log_entry
         *entry; /* open entry of the hand-off log, NULL if this turn is not logged */
@@ -41,7 +43,6 @@ struct wl_thread {
     struct wl_slot *slot;
     uint32_t index;
     bool full;                     /* read clocks, fill histograms */
-    bool rseq;                     /* the preemption marker works */
     struct mt_log *log;            /* NULL: hand-offs are not logged */
     const struct ll_lock_desc *ww; /* NULL: no lock of the run is one */
     void *ww_class, *context;

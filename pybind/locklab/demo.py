@@ -197,16 +197,17 @@ def conclusions(pooled: dict[str, Result]) -> list[str]:
 def _disturbance(pooled: dict[str, Result]) -> list[str]:
     load = max((r["environment"]["observed"]["load_average"] or [0])[0] for r in pooled.values())
     cpus = len(_core.cpus())
-    lost = [
-        sum(r["events"][f"preempted_{where}"] or 0 for r in pooled.values())
-        for where in ("holding", "waiting")
-    ]
+    lost = {
+        doing: sum(r["events"][f"preempted_while_{doing}"] or 0 for r in pooled.values())
+        for doing in ("holding", "spinning", "queued")
+    }
     if load <= cpus:
         return []
     return [
-        f"Other programs were at work (load average {load:.1f} on {cpus} CPUs): {count(lost[0])} "
-        f"holders and {count(lost[1])} waiters lost their CPU to them, which hurts the locks that "
-        "serve in order most."
+        f"Other programs were at work (load average {load:.1f} on {cpus} CPUs): "
+        f"{count(lost['holding'])} holders, {count(lost['spinning'])} spinning and "
+        f"{count(lost['queued'])} queued waiters lost their CPU to them, which hurts the locks "
+        "that serve in order most."
     ]
 
 

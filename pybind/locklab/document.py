@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 SCHEMA = "locklab.run/1"
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
 HISTOGRAMS = {"wait_ns": "wait", "hold_ns": "hold", "handoff_ns": "handoff", "wake_ns": "wake"}
+_LOST_WAITING = ("preempted_while_spinning", "preempted_while_queued")
 _LINE_BYTES = 64
 
 
@@ -230,6 +231,8 @@ def _fields(groups: list[_core.Group]) -> list[dict[str, Any]]:
 
 def _events(plan: Plan, raw: _core.RunResult, reasons: dict[str, str]) -> dict[str, int | None]:
     events: dict[str, int | None] = dict(raw["events"])
+    lock = lock_of(plan.lock)
+    blind = lock is not None and "parks" in lock["claims"] and "check" not in lock["engines"]
     for name in events:
         if plan.build == "bare":
             events[name] = None
@@ -237,6 +240,11 @@ def _events(plan: Plan, raw: _core.RunResult, reasons: dict[str, str]) -> dict[s
         elif name.startswith("preempted_") and not raw["rseq"]:
             events[name] = None
             reasons[f"events.{name}"] = "the rseq area of this kernel does not tell preemptions"
+        elif name in _LOST_WAITING and blind:
+            events[name] = None
+            reasons[f"events.{name}"] = (
+                "this lock's waiters may sleep out of our sight, which looks the same"
+            )
     return events
 
 

@@ -14,6 +14,7 @@ Document = dict[str, Any]
 
 REGIME_FACTOR = 1.5  # round trips that differ more are another placement of the CPUs
 SPREAD_LIMIT = 0.10
+_DOING = {"holding": "holders", "spinning": "spinning waiters", "queued": "queued waiters"}
 _COLLAPSE_NS = 100e3  # a mean wait that is no collapse, whatever the section
 _COLLAPSE_FACTOR = 20
 _LONG_WAIT_NS = 1e6
@@ -97,7 +98,7 @@ def _preemption(d: Document) -> Iterator[str]:
         if crowded:
             yield crowded[0].upper() + crowded[1:] + "."
         return
-    if not crowded and ((longest or 0) < _LONG_WAIT_NS or _only_sleepers(d)):
+    if not crowded and (longest or 0) < _LONG_WAIT_NS:
         return
     whose = crowded.partition(":")[0] if crowded else "other programs took CPUs"
     wait = f"; the longest wait was {ns(longest)}" if longest else ""
@@ -109,11 +110,6 @@ def _preemption(d: Document) -> Iterator[str]:
 def _claims(d: Document) -> set[str]:
     entry = lock_of(d["config"]["lock"])
     return set(entry["claims"]) if entry else set()
-
-
-def _only_sleepers(d: Document) -> bool:
-    """Whether all that lost their CPU may have slept: waiters of a lock that lets them."""
-    return "parks" in _claims(d) and not d["events"].get("preempted_holding")
 
 
 def collapsed(d: Document) -> bool:
@@ -131,20 +127,13 @@ def collapsed(d: Document) -> bool:
 def _lost_inside(d: Document) -> str | None:
     """How often a holder or waiter lost its CPU, and how we know; None if never."""
     total = count(d["total"]["acquisitions"])
-    holding = d["events"].get("preempted_holding")
-    waiting = d["events"].get("preempted_waiting")
-    if holding is not None and waiting is not None:
-        if not holding + waiting:
+    lost = [d["events"].get(f"preempted_while_{doing}") for doing in _DOING]
+    if lost[0] is not None:
+        named = [f"{count(n)} {who}" for n, who in zip(lost, _DOING.values(), strict=True) if n]
+        if not named:
             return None
-        who = (
-            f"{count(holding)} holders and {count(waiting)} waiters lost their CPU inside the lock"
-        )
-        if "parks" in _claims(d):
-            who = (
-                f"{count(holding)} holders lost their CPU and {count(waiting)} waiters slept or "
-                "lost it"
-            )
-        return f"{who} (rseq marker) in {total} acquisitions"
+        who = ", ".join(named[:-1]) + (" and " if len(named) > 1 else "") + named[-1]
+        return f"{who} lost their CPU inside the lock (rseq marker) in {total} acquisitions"
     switches = sum(d["threads"].get("involuntary_switches") or [])
     if not switches:
         return None
@@ -156,12 +145,17 @@ def _lost_inside(d: Document) -> str | None:
 
 def _queue_word(d: Document) -> str:
     claims = _claims(d)
-    if not {"queues", "fifo"} & claims or "parks" in claims:
-        return ""
-    return (
-        f" {d['config']['lock']} serves its waiters in order: whenever the next one is not on a "
-        "CPU, all wait until the scheduler runs it. It does so by nature, it does not hang."
-    )
+    if {"queues", "fifo"} & claims and "parks" not in claims:
+        return (
+            f" {d['config']['lock']} serves its waiters in order: whenever the next one is not on "
+            "a CPU, all wait until the scheduler runs it. It does so by nature, it does not hang."
+        )
+    if d["events"].get("preempted_while_queued"):
+        return (
+            " A spinner that loses its CPU in the queue holds up all behind it "
+            "(preempted_while_queued)."
+        )
+    return ""
 
 
 def _regime(d: Document) -> Iterator[str]:

@@ -114,7 +114,7 @@ export function resultDocument(run, status) {
         reason: "this host has no way to attribute misses",
       },
     ],
-    events: { await_blocked: Math.round(total * 0.62), rmw_failed: 0, preempted_holding: 12 },
+    events: { await_blocked: Math.round(total * 0.62), rmw_failed: 0, preempted_while_holding: 12 },
     perf: {
       "context-switches": {
         value: 51,

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "core/lock.h"
+#include "engine/loss.h"
 #include "expect.h"
 
 static void nap_ms(long ms)
@@ -139,6 +140,85 @@ static void a_spin_phase_has_a_budget(void)
     EXPECT(eng_park(eng_now() + 1000) == ENG_TIMED_OUT && !eng_need_resched());
     eng_spin_end();
     self->spin_budget = eng_clock_ticks(ENG_SPIN_BUDGET_NS);
+}
+
+static uint64_t lost(enum ll_event event)
+{
+    uint64_t n = eng_native_self->events[event];
+
+    eng_native_self->events[event] = 0;
+    return n;
+}
+
+/* Sleeping behind the shim's back is a sure way to lose the CPU. */
+static void losses_are_told_apart(void)
+{
+    struct eng_thread *self = eng_self();
+
+    if (eng_rseq_attach())
+        return; /* test_rseq.c says so */
+    eng_loss_watch(self, ENG_LOSS_QUEUED);
+    nap_ms(1);
+    eng_loss_watch(self, ENG_LOSS_HOLDING);
+    EXPECT(lost(LL_EV_preempted_while_queued) == 1 && !lost(LL_EV_preempted_while_holding));
+    nap_ms(1);
+    eng_loss_watch(self, ENG_LOSS_SPINNING);
+    EXPECT(lost(LL_EV_preempted_while_holding) == 1 && !lost(LL_EV_preempted_while_queued));
+    nap_ms(1);
+    eng_spin_begin();
+    EXPECT(lost(LL_EV_preempted_while_spinning) == 1);
+    nap_ms(1);
+    eng_spin_queue();
+    EXPECT(lost(LL_EV_preempted_while_spinning) == 1);
+    nap_ms(1);
+    eng_spin_head();
+    EXPECT(lost(LL_EV_preempted_while_queued) == 1 && !lost(LL_EV_preempted_while_spinning));
+    eng_spin_end();
+    eng_loss_watch(self, ENG_LOSS_NOT);
+    nap_ms(1);
+    eng_loss_watch(self, ENG_LOSS_NOT);
+    EXPECT(!lost(LL_EV_preempted_while_queued) && !lost(LL_EV_preempted_while_holding));
+}
+
+/* The shim's own sleeps are given, not lost; tried until the machine leaves one of them alone. */
+static void what_is_given_away_is_not_lost(void)
+{
+    struct eng_thread *self = eng_self();
+    bool quiet = false;
+
+    if (eng_rseq_attach())
+        return;
+    for (int i = 0; i < 1000 && !quiet; i++) {
+        eng_loss_watch(self, ENG_LOSS_SPINNING);
+        eng_park(eng_now() + 1000000);
+        eng_sleep(1000000);
+        eng_yield();
+        eng_loss_watch(self, ENG_LOSS_NOT);
+        quiet = lost(LL_EV_preempted_while_spinning) == 0;
+    }
+    EXPECT(quiet);
+    eng_rseq_detach();
+}
+
+static void stages_are_timed(void)
+{
+    struct eng_thread *self = eng_self();
+
+    lost(LL_EV_spin_queued_ns);
+    lost(LL_EV_spin_owner_ns);
+    self->spin_times = true;
+    eng_spin_begin();
+    eng_delay(100000);
+    eng_spin_queue();
+    eng_delay(200000);
+    eng_spin_head();
+    eng_spin_end();
+    EXPECT(lost(LL_EV_spin_queued_ns) >= 199000);
+    EXPECT(lost(LL_EV_spin_owner_ns) >= 99000);
+    self->spin_times = false;
+    eng_spin_begin();
+    eng_spin_end();
+    EXPECT(!lost(LL_EV_spin_queued_ns) && !lost(LL_EV_spin_owner_ns));
 }
 
 static void policies_answer(void)
@@ -365,6 +445,9 @@ int main(void)
     awaits_wait();
     awaits_give_up();
     a_spin_phase_has_a_budget();
+    losses_are_told_apart();
+    what_is_given_away_is_not_lost();
+    stages_are_timed();
     policies_answer();
     parking();
     the_big_lock_is_dropped_by_sleepers();

@@ -66,7 +66,7 @@ struct ck_op {
 
 struct ck_word { /* what a thread has read since its last relax */
     const void *addr;
-    uint64_t value;
+    uint64_t value; /* as it knows it: last read, or written by itself since */
     uint32_t width;
 };
 

@@ -210,18 +210,32 @@ uint64_t ck_value_buffered(struct eng_thread *t, const void *addr, uint32_t widt
     return width == 8 ? v : v & ((UINT64_C(1) << 8 * width) - 1);
 }
 
+static struct ck_word *remembered(struct eng_thread *t, const void *addr, uint32_t width)
+{
+    for (uint32_t i = 0; i < t->n_read; i++)
+        if (t->read[i].addr == addr && t->read[i].width == width)
+            return &t->read[i];
+    return NULL;
+}
+
 void ck_remember(struct eng_thread *t, const void *addr, uint32_t width, uint64_t value)
 {
-    uint32_t i = 0;
+    struct ck_word *w = remembered(t, addr, width);
 
-    while (i < t->n_read && !(t->read[i].addr == addr && t->read[i].width == width))
-        i++;
-    if (i == CK_READ_SET) {
+    if (w)
+        w->value = value;
+    else if (t->n_read == CK_READ_SET)
         t->read_overflow = true;
-        return;
-    }
-    t->read[i] = (struct ck_word){addr, value, width};
-    t->n_read += i == t->n_read;
+    else
+        t->read[t->n_read++] = (struct ck_word){addr, value, width};
+}
+
+void ck_remember_own(struct eng_thread *t, const void *addr, uint32_t width, uint64_t value)
+{
+    struct ck_word *w = remembered(t, addr, width);
+
+    if (w)
+        w->value = value;
 }
 
 /* ---- happens-before ---- */

@@ -90,6 +90,8 @@ static inline uint64_t ck_value(struct eng_thread *t, const void *addr, uint32_t
 }
 /* For the next relax. */
 void ck_remember(struct eng_thread *t, const void *addr, uint32_t width, uint64_t value);
+/* ... and has written there itself: not news to it. */
+void ck_remember_own(struct eng_thread *t, const void *addr, uint32_t width, uint64_t value);
 
 void ck_hb_read(struct eng_thread *t, bool acquire, uint32_t n, const uint16_t *cell);
 /* What a store of t, released or relaxed, hands to those who read it. */

@@ -42,6 +42,8 @@ static int holding_term(struct eng_thread *t, const struct ck_op *op, uint64_t *
     return -1;
 }
 
+/* Has another thread changed what this one has read since its last relax? What it has written there
+ * itself cannot be what it waits for. */
 static bool changed(struct eng_thread *t)
 {
     for (uint32_t i = 0; i < t->n_read; i++)
@@ -279,6 +281,8 @@ static void buffer_store(struct eng_thread *self, const struct vt_access *a)
 {
     struct ck_store *s = &self->buffer[(self->buffered_first + self->buffered++) % CK_BUFFER];
 
+    if (ck.remembers)
+        ck_remember_own(self, a->addr, a->width, a->value);
     s->addr = a->addr;
     s->width = a->width;
     s->value = a->value;
@@ -377,8 +381,11 @@ static uint64_t perform(struct eng_thread *self, const struct vt_access *a)
     if (ck.judge && writes)
         ck_hb_write(ck_hb_release(self, releases(a->order)), rmw, foot.n, foot.cell);
     note(self, &foot);
-    if (writes)
+    if (writes) {
         ck_memory_set(a->addr, a->width, new);
+        if (ck.remembers)
+            ck_remember_own(self, a->addr, a->width, new);
+    }
     if (self->at_doorway)
         take_doorway(self, writes);
     if (ck_traced())

@@ -149,6 +149,9 @@ static int set_histograms(PyObject *d, const struct source *s)
            lab_set(d, "hold", lab_histogram_view(s->st, s->run, r->hold)) ||
            lab_set(d, "handoff", lab_histogram_view(s->st, s->run, r->handoff)) ||
            lab_set(d, "wake", lab_histogram_view(s->st, s->run, r->wake)) ||
+           lab_set(d, "backoff_depth", lab_histogram_view(s->st, s->run, r->backoff_depth)) ||
+           lab_set(d, "restarts", lab_histogram_view(s->st, s->run, r->restarts)) ||
+           lab_set(d, "age", lab_histogram_view(s->st, s->run, r->age)) ||
            lab_set(d, "wait_reason", lab_str(r->wait_reason)) ||
            lab_set(d, "hold_reason", lab_str(r->hold_reason)) ||
            lab_set(d, "handoff_reason", lab_str(r->handoff_reason)) ||

@@ -64,6 +64,9 @@ struct ll_workload_desc {
 #define wl_context_fini LL_BUILD_SYMBOL(wl_context_fini)
 #define wl_acquire_ww LL_BUILD_SYMBOL(wl_acquire_ww)
 #define wl_acquire_ww_slow LL_BUILD_SYMBOL(wl_acquire_ww_slow)
+#define wl_goes_on LL_BUILD_SYMBOL(wl_goes_on)
+#define wl_backs_off LL_BUILD_SYMBOL(wl_backs_off)
+#define wl_holds_all LL_BUILD_SYMBOL(wl_holds_all)
 #define wl_sleep LL_BUILD_SYMBOL(wl_sleep)
 #define wl_job LL_BUILD_SYMBOL(wl_job)
 #define wl_overlap LL_BUILD_SYMBOL(wl_overlap)
@@ -85,6 +88,12 @@ void wl_context_done(struct wl_thread *t);
 void wl_context_fini(struct wl_thread *t);
 int wl_acquire_ww(struct wl_thread *t, uint32_t lock);
 int wl_acquire_ww_slow(struct wl_thread *t, uint32_t lock);
+/* Marks of a transaction: the context is about to release the `depth` locks it holds because it was
+ * told to; it has come to hold all it wanted, after so many restarts. */
+void wl_backs_off(struct wl_thread *t, uint32_t depth);
+void wl_holds_all(struct wl_thread *t, uint32_t restarts);
+/* Shall a turn that may take for ever go on? False: the phase is over, wl_more will say so, too. */
+bool wl_goes_on(const struct wl_thread *t);
 void wl_sleep(struct wl_thread *t, uint64_t ns); /* off the CPU, holding what it holds */
 void wl_job(struct wl_thread *t);                /* a unit of the workload's own work is done */
 void wl_overlap(struct wl_thread *t);            /* the section met somebody else inside */

@@ -321,6 +321,10 @@ struct ll_result {
     const uint64_t *cpu_ns;                  /* [threads] CPU time in measured phases */
     const uint64_t *voluntary, *involuntary; /* [threads] context switches in measured phases */
     const struct ll_histogram *wait, *hold, *handoff, *wake; /* NULL: does not apply, see reason */
+    /* of runs with ww locks, NULL else: locks released by each back-off, restarts of each transaction
+     * that came to hold all it wanted, and then its age: stamps drawn after its own (NULL as well if
+     * the lock does not tell) */
+    const struct ll_histogram *backoff_depth, *restarts, *age;
     const char *wait_reason, *hold_reason, *handoff_reason, *wake_reason; /* "" if present */
     double handoff_sampled; /* share of the time in which hand-offs were logged */
     uint64_t log_dropped;   /* hand-off log windows thrown away because a log was full */

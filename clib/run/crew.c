@@ -186,6 +186,8 @@ static int make_member(struct crew *c, uint32_t i)
             t->ww = c->plan->lock[c->variant[s]];
             t->ww_class = c->ww_class;
             t->context = c->context[i];
+            if (!(t->transactions = ll_zeroed(sizeof(*t->transactions))))
+                return -ENOMEM;
         }
     }
     return 0;
@@ -238,6 +240,8 @@ static void reset_counts(struct wl_thread *t)
     mt_histogram_reset(&t->hold);
     mt_histogram_reset(&t->wake);
     memset(t->group, 0, sizeof(t->group));
+    if (t->transactions)
+        memset(t->transactions, 0, sizeof(*t->transactions));
 }
 
 static void work(struct crew_member *m)
@@ -554,6 +558,8 @@ uint32_t crew_free(struct crew *c)
         return abandoned; /* all of it stays: they may still write there */
     for (uint32_t i = 0; c->member && i < c->threads; i++) {
         for (uint32_t s = 0; s < c->sides; s++) {
+            if (c->member[i].wl[s])
+                free(c->member[i].wl[s]->transactions);
             free(c->member[i].wl[s]);
             free(c->member[i].slot[s]);
         }

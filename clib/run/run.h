@@ -26,6 +26,7 @@ struct tally {            /* pooled over repetitions */
     uint64_t *thread_acquisitions; /* [repeats][threads] */
     uint64_t *per_thread;          /* [TALLY_COLUMNS][threads], out points into it */
     struct ll_histogram wait, hold, handoff, wake;
+    struct wl_transactions transactions;
     uint64_t *matrix;
     uint64_t events[LL_EVENT_COUNT];
     struct ll_perf_value perf[LL_MAX_PERF];

@@ -97,6 +97,11 @@ void tally_start(struct ll_run *run, const void *workload_state, const char *no_
     t->out.hold = no_clock ? NULL : &t->hold;
     t->out.handoff_reason = no_handoffs ? no_handoffs : "";
     t->out.handoff = no_handoffs ? NULL : &t->handoff;
+    if (lock->kind == LL_KIND_WW && p->variant != LL_VARIANT_BARE) {
+        t->out.backoff_depth = &t->transactions.depth;
+        t->out.restarts = &t->transactions.restarts;
+        t->out.age = lock->ww.age ? &t->transactions.age : NULL;
+    }
     if (!(lock->claims & LL_PARKS))
         t->out.wake_reason = "waiters of this lock never sleep";
     else if (!p->lock[LL_VARIANT_VIRTUAL])
@@ -154,6 +159,11 @@ static void add_member(struct ll_run *run, const struct crew_member *m, uint64_t
     ll_histogram_merge(&t->hold, &wl->hold);
     ll_histogram_merge(&t->wake, &wl->wake);
     add_groups(t, wl);
+    if (wl->transactions) {
+        ll_histogram_merge(&t->transactions.depth, &wl->transactions->depth);
+        ll_histogram_merge(&t->transactions.restarts, &wl->transactions->restarts);
+        ll_histogram_merge(&t->transactions.age, &wl->transactions->age);
+    }
     for (unsigned e = 0; e < LL_EVENT_COUNT; e++)
         t->events[e] += m->events[e];
 }

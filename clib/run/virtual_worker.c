@@ -131,6 +131,22 @@ int wl_acquire_ww_slow(struct wl_thread *t, uint32_t lock)
                                           t->w->context[t->index], &for_ever));
 }
 
+void wl_backs_off(struct wl_thread *t, uint32_t depth)
+{
+    tell(t, VT_BACKS_OFF, 0, depth);
+}
+
+void wl_holds_all(struct wl_thread *t, uint32_t restarts)
+{
+    tell(t, VT_HOLDS_ALL, 0, restarts);
+}
+
+bool wl_goes_on(const struct wl_thread *t)
+{
+    LL_UNUSED(t);
+    return true;
+}
+
 void wl_sleep(struct wl_thread *t, uint64_t ns)
 {
     vt_sleep(ns, NULL);
@@ -155,34 +171,36 @@ static uint32_t rounded(size_t size)
     return (uint32_t)((size + LL_PAIR - 1) / LL_PAIR * LL_PAIR);
 }
 
-/* Lays the objects out behind each other; with memory NULL it only measures. */
+/* The next object; NULL while there is no memory and the sizes are only added up. */
+static void *place(const struct vt_workload *w, size_t *at, size_t size)
+{
+    char *object = w->memory ? w->memory + *at : NULL;
+
+    *at += rounded(size);
+    return object;
+}
+
+/* Lays the objects out behind each other and yields their size. */
 static uint32_t lay_out(struct vt_workload *w, uint32_t lines)
 {
     const struct ll_lock_desc *test = w->plan.lock[LL_VARIANT_VIRTUAL];
     uint32_t n = w->plan.n_locks;
     size_t at = 0;
-#define PLACE(pointer, size)                                                                       \
-    do {                                                                                           \
-        if (w->memory)                                                                             \
-            (pointer) = (void *)(w->memory + at);                                                  \
-        at += rounded(size);                                                                       \
-    } while (0)
 
     for (uint32_t k = 0; k < n; k++) {
         const struct ll_lock_desc *lock = run_plan_group(&w->plan, k)->lock[LL_VARIANT_VIRTUAL];
-        PLACE(w->instance[k], lock->lock_size);
+        w->instance[k] = place(w, &at, lock->lock_size);
         for (uint32_t i = 0; lock->node_size && i < w->fibers; i++)
-            PLACE(w->node[i * n + k], lock->node_size);
+            w->node[i * n + k] = place(w, &at, lock->node_size);
     }
     if (test->kind == LL_KIND_WW) {
-        PLACE(w->ww_class, test->class_size);
+        w->ww_class = place(w, &at, test->class_size);
         for (uint32_t i = 0; i < w->fibers; i++)
-            PLACE(w->context[i], test->context_size);
+            w->context[i] = place(w, &at, test->context_size);
     }
-    PLACE(w->state, w->plan.workload[LL_VARIANT_VIRTUAL]->state_size);
-    PLACE(w->data, (size_t)lines * LL_PAIR);
-    PLACE(w->bkl, sizeof(*w->bkl));
-#undef PLACE
+    w->state = place(w, &at, w->plan.workload[LL_VARIANT_VIRTUAL]->state_size);
+    w->data = place(w, &at, (size_t)lines * LL_PAIR);
+    w->bkl = place(w, &at, sizeof(*w->bkl));
     return (uint32_t)at;
 }
 
@@ -233,9 +251,11 @@ int vt_workload_init(struct vt_workload *w, struct ll_error *err)
     w->instance = calloc(w->plan.n_locks, sizeof(*w->instance));
     w->node = calloc((size_t)w->plan.n_locks * w->fibers, sizeof(*w->node));
     w->memory = NULL;
-    w->memory_size = lay_out(w, lines);
-    w->memory = ll_zeroed(w->memory_size);
-    ret = w->instance && w->node && w->memory ? 0 : -ENOMEM;
+    if (w->instance && w->node) {
+        w->memory_size = lay_out(w, lines);
+        w->memory = ll_zeroed(w->memory_size);
+    }
+    ret = w->memory ? 0 : -ENOMEM;
     if (!ret) {
         lay_out(w, lines);
         memcpy(w->state, state, workload->state_size);
@@ -262,8 +282,10 @@ static void body(uint32_t fiber, void *arg)
     struct vt_workload *w = arg;
     struct wl_thread t = {.w = w, .index = fiber, .left = w->turns};
 
-    if (fiber == 0) /* starts first; an execution may have been begun before and given up */
+    if (fiber == 0) { /* starts first; an execution may have been begun before and given up */
         w->acquisitions = w->overlap = 0;
+        tell(&t, VT_START, 0, 0);
+    }
     w->plan.workload[LL_VARIANT_VIRTUAL]->run(&t, w->state, w->data);
 }
 
@@ -278,7 +300,7 @@ int vt_workload_run(struct vt_workload *w, struct ck_report *report)
                                  .bkl = w->bkl};
     struct ck_options options = {.strategy = CK_RANDOM,
                                  .memory = LL_MEMORY_SC,
-                                 .giveups = 1,
+                                 .giveups = w->giveups ? w->giveups : 1,
                                  .seed = w->seed,
                                  .executions = 1};
 

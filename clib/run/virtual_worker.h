@@ -5,6 +5,7 @@
 #include "run/plan.h"
 
 enum vt_call {
+    VT_START, /* the execution begins, perhaps for a second time */
     VT_TURN, /* wl_more */
     VT_ACQUIRE,
     VT_ACQUIRE_SHARED,
@@ -15,7 +16,9 @@ enum vt_call {
     VT_CONTEXT_FINI,
     VT_ACQUIRE_WW, /* result: what it returned */
     VT_ACQUIRE_WW_SLOW,
-    VT_SLEEP, /* result: ns */
+    VT_BACKS_OFF, /* result: depth */
+    VT_HOLDS_ALL, /* result: restarts */
+    VT_SLEEP,     /* result: ns */
     VT_JOB,
     VT_OVERLAP
 };
@@ -26,6 +29,7 @@ struct vt_workload {       /* the caller zeroes it and fills the first part */
     size_t n_settings;
     uint32_t fibers, turns; /* at most LL_CHECK_MAX_THREADS; about 3,000 operations in all */
     uint64_t seed;
+    uint32_t giveups; /* how often each reason may end a wait of a thread */
     /* told of each call when it has returned; optional */
     void (*on_call)(void *arg, uint32_t fiber, enum vt_call call, uint32_t lock, int64_t result);
     void *on_call_arg;

@@ -193,6 +193,28 @@ int wl_acquire_ww_slow(struct wl_thread *t, uint32_t lock)
     return with_context(t, &t->slot[lock], t->slot[lock].desc->ww.acquire_slow);
 }
 
+void wl_backs_off(struct wl_thread *t, uint32_t depth)
+{
+    eng_count(LL_EV_ww_backoffs);
+    if (MEASURES)
+        mt_histogram_record(&t->transactions->depth, depth);
+}
+
+void wl_holds_all(struct wl_thread *t, uint32_t restarts)
+{
+    eng_count(LL_EV_ww_transactions);
+    if (!MEASURES)
+        return;
+    mt_histogram_record(&t->transactions->restarts, restarts);
+    if (t->ww->ww.age)
+        mt_histogram_record(&t->transactions->age, t->ww->ww.age(t->context));
+}
+
+bool wl_goes_on(const struct wl_thread *t)
+{
+    return phase_now(t) == t->want;
+}
+
 /* ---- what is no lock ---- */
 
 void wl_sleep(struct wl_thread *t, uint64_t ns)

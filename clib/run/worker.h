@@ -37,6 +37,10 @@ struct wl_counts { /* of the current repetition's current phase */
     uint32_t state; /* enum wl_state, for the watchdog */
 };
 
+struct wl_transactions { /* of the current phase; full and events alike */
+    struct ll_histogram depth, restarts, age;
+};
+
 struct wl_thread {
     /* read-only while the worker runs */
     LL_OWN_LINE const uint32_t *phase; /* the controller's word; run() is left when it changes */
@@ -46,6 +50,7 @@ struct wl_thread {
     struct mt_log *log;            /* NULL: hand-offs are not logged */
     const struct ll_lock_desc *ww; /* NULL: no lock of the run is one */
     void *ww_class, *context;
+    struct wl_transactions *transactions; /* the worker's; NULL as ww */
     /* the worker's */
     LL_OWN_LINE uint32_t want; /* the phase that is being counted */
     uint32_t held;             /* locks */

@@ -257,6 +257,9 @@ class RunResult(TypedDict):
     hold: Histogram | None
     handoff: Histogram | None
     wake: Histogram | None
+    backoff_depth: Histogram | None
+    restarts: Histogram | None
+    age: Histogram | None
     wait_reason: str
     hold_reason: str
     handoff_reason: str

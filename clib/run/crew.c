@@ -249,7 +249,8 @@ static void work(struct crew_member *m)
     struct crew *c = m->crew;
     uint32_t word;
 
-    while (CREW_PHASE(word = eng_own_read32(&c->phase)) == LL_PHASE_START)
+    /* acquire: all threads have their descriptors by then, which others read through owner words */
+    while (CREW_PHASE(word = eng_own_read_acq32(&c->phase)) == LL_PHASE_START)
         sched_yield();
     while (CREW_PHASE(word) != LL_PHASE_DRAIN) {
         uint32_t s = c->sides == 1 ? 0 : CREW_SIDE(word);

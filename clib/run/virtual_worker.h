@@ -6,7 +6,7 @@
 
 enum vt_call {
     VT_START, /* the execution begins, perhaps for a second time */
-    VT_TURN, /* wl_more */
+    VT_TURN,  /* wl_more */
     VT_ACQUIRE,
     VT_ACQUIRE_SHARED,
     VT_RELEASE,

@@ -11,7 +11,7 @@ import errno
 import math
 from typing import TYPE_CHECKING, Any, cast
 
-from locklab import _core
+from locklab import _core, work
 from locklab.catalogue import lock_of
 from locklab.environment import identity, observed
 from locklab.errors import Unsupported
@@ -27,7 +27,6 @@ SCHEMA = "locklab.run/1"
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
 HISTOGRAMS = {"wait_ns": "wait", "hold_ns": "hold", "handoff_ns": "handoff", "wake_ns": "wake"}
 _LOST_WAITING = ("preempted_while_spinning", "preempted_while_queued")
-_LINE_BYTES = 64
 
 
 def build(plan: Plan, raw: _core.RunResult, load: list[float] | None) -> tuple[Document, Arrays]:
@@ -84,9 +83,14 @@ def build(plan: Plan, raw: _core.RunResult, load: list[float] | None) -> tuple[D
     document["overlap"] = raw["overlap"] if raw["overlap_checked"] else None
     if not raw["overlap_checked"]:
         reasons["overlap"] = "the workload writes no line in the section, so it cannot check"
-    document["locks"] = _locks(plan, raw)
-    document["fields"] = _fields(raw["group"])
+    document["locks"] = work.locks(plan, raw)
+    document["fields"] = work.fields(raw["group"])
     document["events"] = _events(plan, raw, reasons)
+    document["jobs"] = work.jobs(document["events"]["jobs"], raw["seconds"])
+    document["transactions"] = _transactions(raw, arrays)
+    for name, why in (("jobs", work.no_jobs), ("transactions", work.no_transactions)):
+        if document[name] is None:
+            reasons[name] = why(plan.build == "bare")
     document["perf"] = _perf(raw)
     document["series"] = _series(raw, arrays)
     document["repeats"] = repeats
@@ -186,47 +190,16 @@ def _waiter(waiter: _core.Waiter) -> dict[str, Any]:
     return row
 
 
-def _locks(plan: Plan, raw: _core.RunResult) -> list[dict[str, Any]]:
-    """A row for each group of locks that the workload has: its part of work and waiting."""
-    groups = raw["group"]
-    waited = sum(g["wait_ns"] for g in groups)
-    untold = plan.build == "bare" and len(groups) > 1
-    why = raw["wait_reason"] if raw["wait"] is None else None
-    if untold:
-        why = "the bare build counts no groups of locks"
-    rows = []
-    for group in cast("list[dict[str, Any]]", groups):
-        row = {name: group[name] for name in ("name", "lock", "count", "counted")}
-        row["acquisitions"] = None if untold else group["acquisitions"]
-        row |= {k: None if why else group[k] for k in ("wait_ns", "hold_ns", "wait_max_ns")}
-        row["wait_share"] = group["wait_ns"] / waited if waited and not why else None
-        if row["wait_share"] is None:
-            row["reason"] = why or "nobody waited"
-        rows.append(row)
-    return rows
-
-
-def _fields(groups: list[_core.Group]) -> list[dict[str, Any]]:
-    why = "real threads tell misses by field only through address sampling, not in this release"
-    rows = []
-    for group in groups:
-        entry = lock_of(group["lock"])
-        prefix = "" if len(groups) == 1 else f"{group['name']} "
-        for owner, name in ("lock", group["name"]), ("node", f"{prefix}node"):
-            for field in entry[f"{owner}_fields"] if entry else ():
-                figures = dict.fromkeys(("site", "reads", "writes", "misses", "miss_cycles"))
-                rows.append(
-                    {
-                        "object": name,
-                        "field": field["name"],
-                        "offset": field["offset"],
-                        "line": field["offset"] // _LINE_BYTES,
-                        **figures,
-                        "source": "native",
-                        "reason": why,
-                    }
-                )
-    return rows
+def _transactions(raw: _core.RunResult, arrays: Arrays) -> dict[str, Any] | None:
+    if raw["restarts"] is None:
+        return None
+    made: dict[str, Any] = {}
+    for name in work.TRANSACTIONS:
+        found = cast("_core.Histogram | None", cast(dict[str, Any], raw)[name])
+        made[name] = found and histogram(found, f"transactions.{name}", arrays)
+    if made["age"] is None:
+        made["reasons"] = {"age": "the lock does not tell the age of a context"}
+    return made
 
 
 def _events(plan: Plan, raw: _core.RunResult, reasons: dict[str, str]) -> dict[str, int | None]:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable
 from typing import Any, cast
 
-from locklab import _core, document
+from locklab import _core, document, work
 from locklab.errors import ConfigError
 from locklab.result import Result
 from locklab.stats import fairness
@@ -67,6 +67,7 @@ def merge(results: Iterable[Result], *, force: bool = False) -> Result:
     pooled["events"] = {
         name: _sum([d["events"].get(name) for d in documents]) for name in first["events"]
     }
+    pooled |= _work(documents, pooled["events"], pooled["total"]["seconds"])
     pooled["perf"] = _perf(documents, pooled["total"]["acquisitions"])
     pooled["series"] = _series(documents)
     pooled.pop("overhead", None)
@@ -195,6 +196,24 @@ def _quantile(uppers: list[int], counts: dict[int, int], q: float, total: int) -
         if below >= rank:
             return upper
     return uppers[-1]
+
+
+def _work(
+    documents: list[dict[str, Any]], events: dict[str, int | None], seconds: float
+) -> dict[str, Any]:
+    """What belongs to the workload; results of earlier releases have none of it."""
+    made: dict[str, Any] = {}
+    if all("locks" in d for d in documents):
+        made["locks"] = work.pooled_locks([d["locks"] for d in documents])
+        made["jobs"] = work.jobs(events.get("jobs"), seconds)
+    parts = [d.get("transactions") for d in documents]
+    if all(parts):
+        made["transactions"] = {
+            name: _histogram([part[name] for part in parts if part]) for name in work.TRANSACTIONS
+        }
+        if "reasons" in (parts[0] or {}):
+            made["transactions"]["reasons"] = (parts[0] or {})["reasons"]
+    return made
 
 
 def _matrix(parts: list[dict[str, Any] | None]) -> dict[str, Any] | None:

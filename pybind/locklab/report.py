@@ -9,13 +9,15 @@ from typing import Any
 from locklab.document import HISTOGRAMS
 from locklab.errors import Unsupported
 from locklab.explain import findings
+from locklab.plan import resolved_params
 from locklab.render import Notes, Part, Table
 from locklab.stats import MIN_INTERVAL, median_interval
-from locklab.units import NONE, count, ns, percent, rate, ratio, seconds, settings
+from locklab.units import NONE, count, ns, per_minute, percent, rate, ratio, seconds, settings
 
 Document = dict[str, Any]
 
 _MAX_THREAD_ROWS = 32
+_MAX_PARAMS = 6
 _LABELS = dict(zip(HISTOGRAMS, ("wait", "hold", "hand-off", "wake"), strict=True))
 
 
@@ -26,6 +28,7 @@ def tables(document: Document) -> list[Part]:
         _figures(document),
         *_times(document),
         *_locks(document),
+        *_transactions(document),
         _threads(document),
         *_events(document),
         *_perf(document),
@@ -47,11 +50,22 @@ def heading(document: Document) -> str:
     where = "CPU " if len(cpus) == 1 else "CPUs "
     threads = f"{config['threads']} thread{'s' if config['threads'] != 1 else ''}"
     return (
-        f"{config['lock']}  {config['workload']} ({settings(config['params'])})  "
+        f"{config['lock']}  {config['workload']} ({_params(config)})  "
         f"{threads} on {where}{_ranges(cpus)}  "
         f"{len(document['repeats'])} x {seconds(config['seconds'])}  "
         f"source {document['source']}"
     )
+
+
+def _params(config: Document) -> str:
+    """The parameters; of many only those that are not at their defaults."""
+    params = config["params"]
+    if len(params) <= _MAX_PARAMS:
+        return settings(params)
+    usual = resolved_params(config["lock"], config["workload"], ())
+    set_ = {name: value for name, value in params.items() if usual.get(name) != value}
+    rest = f"{len(params) - len(set_)} parameters at their defaults"
+    return ", ".join(filter(None, (settings(set_), rest)))
 
 
 def _ranges(cpus: list[int]) -> str:
@@ -93,6 +107,9 @@ def _figures(d: Document) -> Table:
     shared = total.get("shared_acquisitions")
     if shared:
         rows.insert(2, ("shared", count(shared), "acquisitions in shared mode"))
+    jobs = d.get("jobs")
+    if jobs:
+        rows.insert(2, ("jobs", per_minute(jobs["per_min"]), f"{count(jobs['count'])} in all"))
     if "overhead" in d:
         rows.append(("overhead", ratio(d["overhead"]["ratio"]), _overhead_word(d["overhead"])))
     return Table("", ("figure", ">value", "remark"), rows)
@@ -132,6 +149,23 @@ def _locks(d: Document) -> list[Part]:
     ]
     columns = ("locks", "lock", ">instances", ">acquisitions", ">mean wait", ">mean hold")
     return [Table("", (*columns, ">longest wait", ">share of waits", "in totals"), rows)]
+
+
+def _transactions(d: Document) -> list[Part]:
+    found = d.get("transactions") or {}
+    marks = ("mean", "p50", "p90", "p99", "max", "count")
+    labels = {
+        "backoff_depth": "locks released by a back-off",
+        "restarts": "restarts of a transaction",
+        "age": "stamps drawn since its own",
+    }
+    rows = [
+        (label, *(count(found[key][m]) for m in marks))
+        for key, label in labels.items()
+        if found.get(key) and found[key]["count"]
+    ]
+    columns = ("transactions", ">mean", ">p50", ">p90", ">p99", ">max", ">samples")
+    return [Table("", columns, rows)] if rows else []
 
 
 def _mean_ns(total: int | None, n: int | None) -> str:

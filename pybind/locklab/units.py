@@ -18,14 +18,19 @@ def figures(value: float, digits: int = 3) -> str:
     return f"{value:.{max(digits - whole, 0)}f}"
 
 
-def rate(per_s: float | None) -> str:
+def rate(per_s: float | None, unit: str = "s") -> str:
     """Acquisitions per second: ``4.61 M/s``."""
     if per_s is None:
         return NONE
     for size, letter in _LARGE:
         if per_s >= size:
-            return f"{figures(per_s / size)} {letter}/s"
-    return f"{figures(per_s)} /s"
+            return f"{figures(per_s / size)} {letter}/{unit}"
+    return f"{figures(per_s)} /{unit}"
+
+
+def per_minute(value: float | None) -> str:
+    """Jobs per minute: ``4.61 M/min``."""
+    return rate(value, "min")
 
 
 def ns(value: float | None) -> str:

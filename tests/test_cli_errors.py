@@ -18,7 +18,7 @@ MISTAKES: list[tuple[list[str], list[str]]] = [
     (["swep"], ["did you mean sweep"]),
     (["sweep", "spin/mcs"], ["later release"]),
     (["run"], ["LOCK is missing"]),
-    (["run", "spin/mc"], ["LOCK", "spin/mc", "did you mean mutex/mcs"]),
+    (["run", "spin/mc"], ["LOCK", "spin/mc", "did you mean spin/mcs"]),
     (["run", "mcs"], ["did you mean mutex/mcs"]),
     (["run", "nothing-like-it"], ["see locklab list locks"]),
     ([*RUN, "extra"], ["'extra'", "too many"]),

@@ -17,6 +17,8 @@
 
 /* A slow path: out of line, so that the fast path in front of it needs no frame. */
 #define LL_SLOW __attribute__((noinline, cold))
+/* One of a template, which not every lock that uses the template needs. */
+#define LL_TEMPLATE_SLOW static __attribute__((noinline, cold, unused))
 
 /* Built with AddressSanitizer or ThreadSanitizer, which want to see every call and stack. */
 #if defined(__SANITIZE_ADDRESS__)

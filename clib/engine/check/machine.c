@@ -66,10 +66,12 @@ static LL_SLOW int nobody(void)
 {
     ck.end = CK_COMPLETE;
     for (uint32_t i = 0; i < ck.program->threads; i++)
-        if (!ck.thread[i].ended)
+        if (ck.thread[i].quit) {
+            ck.end = CK_QUIT; /* perhaps on its way out of the lock, with others waiting for it */
+            break;
+        } else if (!ck.thread[i].ended) {
             ck.end = CK_STUCK;
-        else if (ck.thread[i].quit && ck.end == CK_COMPLETE)
-            ck.end = CK_QUIT;
+        }
     return -1;
 }
 

@@ -32,6 +32,7 @@
 #pragma once
 
 #include "locks/mutex/mspin_tmpl.h"
+#include "locks/parts/osq_tmpl.h"
 #include "locks/parts/waitlock_tmpl.h"
 
 enum mutex_layout { MUTEX_KERNEL, MUTEX_SPLIT };
@@ -42,7 +43,9 @@ struct mutex_node {
     eng_plain(struct mutex_node *) prev;
     eng_plain(struct mutex_node *) next;
     eng_plain(struct eng_thread *) task;
-    struct mspin_node spin; /* place in the queue of spinners */
+    /* place in the queue of spinners */
+    struct mspin_node mcs;
+    struct osq_node osq;
 };
 
 struct mutex_list {
@@ -52,30 +55,35 @@ struct mutex_list {
 
 typedef eng_ptr(struct eng_thread) mutex_owner;
 
+union mutex_queue { /* of spinners; its tail */
+    struct mspin mcs;
+    struct osq osq;
+};
+
 struct mutex {
     eng_i32 count;
     /* layout=kernel */
     eng_u32 packed_wait_lock;
     struct mutex_list packed_list;
     mutex_owner packed_owner;
-    struct mspin packed_queue;
+    union mutex_queue packed_queue;
     /* where the words are */
     LL_OWN_LINE eng_u32 *wait_lock;
     struct mutex_list *list;
     mutex_owner *owner;
-    struct mspin *queue;
+    union mutex_queue *queue;
     /* parameters */
     uint32_t layout;     /* enum mutex_layout */
     uint32_t xchg_check; /* enum mutex_check */
     uint32_t waitlock_spin;
     uint32_t relax; /* enum eng_relax_kind */
-    uint32_t rounds, test_first;
-    uint32_t gate, null_guard, owner_form, preload, queueing, precheck, rt, mcs_yield;
+    uint32_t spin_rounds, gate, null_guard, owner_form, preload, queueing, precheck, rt, bkl_guard,
+        mcs_yield;
     /* layout=split */
     LL_OWN_LINE eng_u32 split_wait_lock;
     LL_OWN_LINE struct mutex_list split_list;
     LL_OWN_LINE mutex_owner split_owner;
-    LL_OWN_LINE struct mspin split_queue;
+    LL_OWN_LINE union mutex_queue split_queue;
 };
 
 /* How one caller waits. */
@@ -148,6 +156,18 @@ LL_TEMPLATE bool mutex_try(struct mutex *l, struct mutex_policy p)
     }
     eng_count(LL_EV_try_failed);
     return false;
+}
+
+/* One attempt of a spinner. */
+LL_TEMPLATE bool mutex_grab(struct mutex *l)
+{
+    if (l->preload && eng_load_rlx(&l->count) != 1) {
+        eng_count(LL_EV_cas_skipped);
+        return false;
+    }
+    eng_count(LL_EV_cas_issued);
+    eng_count(LL_EV_count_rmw);
+    return eng_cas_acq(&l->count, 1, 0); /* pairs with the releases of count */
 }
 
 /* ---- the list; wait_lock is held ---- */
@@ -352,11 +372,6 @@ LL_TEMPLATE const struct ll_field *mutex_fields_of(const void *lock)
     return l->layout == MUTEX_SPLIT ? mutex_split_fields : mutex_kernel_fields;
 }
 
-#define MUTEX_SPIN_NODE_FIELDS                                                                     \
-    {"spin_next", offsetof(struct mutex_node, spin.next), sizeof(void *)},                         \
-    {                                                                                              \
-        "spin_locked", offsetof(struct mutex_node, spin.locked), sizeof(uint32_t)                  \
-    }
 #define MUTEX_NODE_FIELDS                                                                          \
     LL_FIELD(struct mutex_node, prev), LL_FIELD(struct mutex_node, next),                          \
         LL_FIELD(struct mutex_node, task)

@@ -3,8 +3,10 @@
  *
  * In rounds. The blocks of one, in this order, each of which a parameter can leave out or change:
  *
+ *   bkl_guard    leave if this thread holds the big lock: the owner may spin for that one, and a
+ *                sleeper would drop it
  *   gate         leave if somebody sleeps on the lock
- *   queueing     wait in the queue of spinners; out of it at the end of the round (mcs)
+ *   queue        wait in the queue of spinners: mcs until the end of the round, osq of all rounds
  *   own          if there is an owner, spin until it is another or gone; leave if it does not run, or
  *                the spinner should yield (need_resched)
  *   null guard   before or behind the next: leave if there was no owner and the spinner should yield
@@ -24,21 +26,9 @@
 
 enum mutex_guard { MUTEX_NO_GUARD, MUTEX_GUARD_BEFORE, MUTEX_GUARD_BEHIND };
 enum mutex_form { MUTEX_CONTINUE, MUTEX_QUIT };
-enum mutex_queueing { MUTEX_QUEUE_NONE, MUTEX_QUEUE_MCS };
+enum mutex_queueing { MUTEX_QUEUE_NONE, MUTEX_QUEUE_MCS, MUTEX_QUEUE_OSQ };
 
 enum mutex_round { MUTEX_GOT, MUTEX_LEAVES, MUTEX_GOES_ON, MUTEX_SAW_NOBODY };
-
-/* The lock looks free, or is worth a try; and the try. */
-LL_TEMPLATE bool mutex_grab(struct mutex *l)
-{
-    if (l->preload && eng_load_rlx(&l->count) != 1) {
-        eng_count(LL_EV_cas_skipped);
-        return false;
-    }
-    eng_count(LL_EV_cas_issued);
-    eng_count(LL_EV_count_rmw);
-    return eng_cas_acq(&l->count, 1, 0); /* pairs with the releases of count */
-}
 
 /* Why the spinning ended; counted. */
 LL_TEMPLATE void mutex_stopped(struct mutex_wait *w, int why)
@@ -122,42 +112,78 @@ LL_TEMPLATE enum mutex_round mutex_round(struct mutex *l, struct mutex_node *n,
         eng_count(LL_EV_spin_leave_ww);
         return MUTEX_LEAVES;
     }
+    if (l->bkl_guard && eng_bkl_depth()) {
+        eng_count(LL_EV_spin_leave_bkl);
+        return MUTEX_LEAVES;
+    }
     if (l->gate && eng_load_rlx(&l->list->first)) {
         eng_count(LL_EV_spin_leave_gate);
         return MUTEX_LEAVES;
     }
     if (l->queueing == MUTEX_QUEUE_MCS)
-        mspin_enter(l->queue, &n->spin, (enum eng_relax_kind)l->relax, l->mcs_yield);
+        mspin_enter(&l->queue->mcs, &n->mcs, (enum eng_relax_kind)l->relax, l->mcs_yield);
     r = mutex_look(l, n, w, stops ? &stop : NULL, p);
     if (l->queueing == MUTEX_QUEUE_MCS)
-        mspin_leave(l->queue, &n->spin);
+        mspin_leave(&l->queue->mcs, &n->mcs);
     if (r == MUTEX_SAW_NOBODY && l->null_guard == MUTEX_GUARD_BEHIND && mutex_guarded(l))
         return MUTEX_LEAVES;
     return r;
+}
+
+/* 0: at the head; else the reason to leave, from then on out of the queue. */
+LL_TEMPLATE int mutex_queue_up(struct mutex *l, struct mutex_node *n, const struct mutex_wait *w)
+{
+    struct osq_node *prev = osq_join(&l->queue->osq, &n->osq);
+    int why;
+
+    if (!prev)
+        return 0;
+    eng_count(LL_EV_spin_queued);
+    eng_spin_queue();
+    why = osq_wait(&l->queue->osq, &n->osq, prev,
+                   (struct eng_giveup){.deadline_ns = w->deadline_ns,
+                                       .resched = true,
+                                       .cancel = w->interruptible,
+                                       .relax = (enum eng_relax_kind)l->relax});
+    eng_spin_head();
+    return why;
+}
+
+/* Round after round. */
+LL_TEMPLATE bool mutex_spin_rounds(struct mutex *l, struct mutex_node *n, struct mutex_wait *w,
+                                   struct mutex_policy p)
+{
+    enum mutex_round r;
+
+    while ((r = mutex_round(l, n, w, p)) >= MUTEX_GOES_ON)
+        eng_relax_as((enum eng_relax_kind)l->relax);
+    return r == MUTEX_GOT;
 }
 
 /* After a mutex_enter that failed. True: acquired; else there is mutex_sleep. */
 LL_TEMPLATE bool mutex_spin(struct mutex *l, struct mutex_node *n, struct mutex_wait *w,
                             struct mutex_policy p)
 {
-    enum mutex_round r = MUTEX_LEAVES;
+    struct eng_thread *owner = l->precheck ? eng_load_rlx(l->owner) : NULL;
+    bool got = false;
+    int why;
 
     eng_count(LL_EV_spin_enter);
     eng_spin_begin();
-    if (l->precheck) { /* not worth joining the queue */
-        struct eng_thread *owner = eng_load_rlx(l->owner);
-        if (owner && !eng_on_cpu(owner)) {
-            eng_count(LL_EV_spin_leave_owner_off);
-            goto out;
-        }
+    if (owner && !eng_on_cpu(owner)) { /* not worth joining the queue */
+        mutex_stopped(w, ENG_GAVE_UP_OWNER);
+    } else if (l->queueing != MUTEX_QUEUE_OSQ) {
+        got = mutex_spin_rounds(l, n, w, p);
+    } else if ((why = mutex_queue_up(l, n, w))) {
+        mutex_stopped(w, why);
+    } else {
+        got = mutex_spin_rounds(l, n, w, p);
+        osq_release(&l->queue->osq, &n->osq);
     }
-    while ((r = mutex_round(l, n, w, p)) >= MUTEX_GOES_ON)
-        eng_relax_as((enum eng_relax_kind)l->relax);
-    if (r == MUTEX_GOT)
-        eng_count(LL_EV_spin_win);
-out:
     eng_spin_end();
-    return r == MUTEX_GOT;
+    if (got)
+        eng_count(LL_EV_spin_win);
+    return got;
 }
 
 /* 0: acquired; else why not. */
@@ -173,7 +199,8 @@ LL_TEMPLATE int mutex_spin_then_sleep(struct mutex *l, struct mutex_node *n, str
 static const char *const mutex_guard_names[]
     __attribute__((unused)) = {"off", "before", "behind", NULL};
 static const char *const mutex_form_names[] __attribute__((unused)) = {"continue", "quit", NULL};
-static const char *const mutex_queueing_names[] __attribute__((unused)) = {"none", "mcs", NULL};
+static const char *const mutex_queueing_names[]
+    __attribute__((unused)) = {"none", "mcs", "osq", NULL};
 
 #define MUTEX_PARAM_GATE(def)                                                                      \
     MUTEX_BOOL("gate", gate, def, "nobody spins while somebody sleeps on the lock")
@@ -186,16 +213,27 @@ static const char *const mutex_queueing_names[] __attribute__((unused)) = {"none
 #define MUTEX_PARAM_PRELOAD(def)                                                                   \
     MUTEX_BOOL("preload", preload, def, "a spinner's CAS only if a load says that it can succeed")
 #define MUTEX_PARAM_QUEUE(def)                                                                     \
-    MUTEX_ENUM("queue", queueing, mutex_queueing_names, 1, def,                                    \
+    MUTEX_ENUM("queue", queueing, mutex_queueing_names, 2, def,                                    \
                "spinners queue, and only the first looks at the lock")
 #define MUTEX_PARAM_PRECHECK(def)                                                                  \
     MUTEX_BOOL("precheck", precheck, def, "nobody begins to spin on an owner that does not run")
 #define MUTEX_SPIN_PARAMS                                                                          \
     MUTEX_PARAM_RELAX,                                                                             \
+        MUTEX_BOOL("bkl_guard", bkl_guard, 0, "nobody spins who holds the big lock"),              \
         MUTEX_BOOL("rt", rt, 0,                                                                    \
                    "every thread counts as one that outranks the holder (null_guard)"),            \
     {                                                                                              \
         .name = "mcs_yield", .unit = "relaxes",                                                    \
         .help = "a spinner in the MCS queue yields its CPU after so many; 0: never",               \
         .type = LL_PARAM_UINT, .offset = offsetof(struct mutex, mcs_yield), .max = 1000000         \
+    }
+
+#define MUTEX_SPIN_NODE_FIELDS                                                                     \
+    {"mcs_next", offsetof(struct mutex_node, mcs.next), sizeof(void *)},                           \
+        {"mcs_locked", offsetof(struct mutex_node, mcs.locked), sizeof(uint32_t)},                 \
+        {"osq_next", offsetof(struct mutex_node, osq.next), sizeof(void *)},                       \
+        {"osq_prev", offsetof(struct mutex_node, osq.prev), sizeof(void *)},                       \
+        {"osq_locked", offsetof(struct mutex_node, osq.locked), sizeof(uint32_t)},                 \
+    {                                                                                              \
+        "osq_thread", offsetof(struct mutex_node, osq.thread), sizeof(void *)                      \
     }

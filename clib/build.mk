@@ -30,7 +30,7 @@ CFLAGS_ALL := -std=gnu11 -O2 -g -fno-omit-frame-pointer -fvisibility=hidden -pth
   $(if $(filter thread,$(SAN)),-fsanitize=thread) $(CFLAGS) $(CFLAGS_EXTRA)
 LIBS := -lhwloc $(if $(HAVE_PFM),-lpfm) -lpthread -lm
 
-CORE := $(sort $(wildcard clib/core/*.c clib/engine/*.c clib/engine/check/*.c clib/metrics/*.c clib/check/*.c) $(filter-out clib/run/worker.c,$(wildcard clib/run/*.c)))
+CORE := $(sort $(wildcard clib/core/*.c clib/engine/*.c clib/engine/check/*.c clib/metrics/*.c clib/check/*.c clib/validate/*.c) $(filter-out clib/run/worker.c,$(wildcard clib/run/*.c)))
 HOST := $(sort $(wildcard clib/locks/host/*.c))
 HOST := $(if $(HAVE_CK),$(HOST),$(filter-out clib/locks/host/ck-%,$(HOST)))
 LOCKS := $(sort $(filter-out clib/locks/host/%,$(wildcard clib/locks/*/*.c)))

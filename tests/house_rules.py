@@ -77,7 +77,9 @@ LAYERS = {
         project=("include/locklab.h", "core/*", "engine/engine.h", "engine/own.h"),
         alone={"clib/metrics/perf*.c": PERF},
     ),
-    "clib/validate": Layer(project=("include/locklab.h", "core/*", "metrics/events.h")),
+    "clib/validate": Layer(
+        project=("include/locklab.h", "core/*", "engine/own.h"), system=(*LIBC, "pthread.h")
+    ),
     "clib/run": Layer(
         project=("include/*", "core/*", "engine/*", "locks/*", "workloads/*", "clients/*")
         + ("metrics/*", "validate/*"),

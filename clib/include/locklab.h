@@ -613,6 +613,223 @@ LL_API bool ll_lock_held(const struct ll_lock *lock); /* by any thread, a hint *
 /* Frees the instance; -EBUSY if a thread holds it or waits for it. */
 LL_API int ll_lock_destroy(struct ll_lock *lock);
 
+/* ---------------------------------------------------------------- order validator */
+
+/* Watches who takes which lock while holding which, and says what can deadlock before it does, and what
+ * is no proper use of a lock. It is told: by calls around the lock's own, which stay as they are.
+ * Locks are judged by class: whoever makes many alike (one for each file, say) makes one class.
+ *
+ * A thread tells its own events, in order; threads need not care for each other. All strings that go
+ * in are copied, sites must live as long as the validator. */
+
+#define LL_VALIDATOR_HELD 64u      /* entries of a thread's stack of held locks */
+#define LL_VALIDATOR_NEST_MAX 255u /* spin locks that a thread may hold */
+#define LL_VALIDATOR_SUBCLASSES 8u /* levels of a hierarchy within a class */
+#define LL_VALIDATOR_IRQ_NEST 4u   /* interrupts that interrupt each other */
+#define LL_VALIDATOR_CLASSES 1024u
+#define LL_VALIDATOR_STRANDED_NS UINT64_C(100000000)
+
+struct ll_site { /* a place in the source of who uses a lock */
+    const char *file, *function;
+    uint32_t line;
+};
+
+enum ll_validator_trait { /* of a class */
+                          LL_VALIDATOR_SPINS =
+                              1u
+                              << 0, /* waiters spin: no holder may sleep; without it, taking may sleep */
+                          /* no writer that waits keeps readers out: shared inside shared is safe, always or in interrupts */
+                          LL_VALIDATOR_READ_RECURSIVE = 1u << 1,
+                          LL_VALIDATOR_READ_RECURSIVE_IRQ = 1u << 2,
+                          LL_VALIDATOR_WW = 1u << 3, /* taken through contexts, in any order */
+};
+
+struct ll_validator;
+struct ll_validator_thread;
+
+struct ll_validator_options {
+    uint32_t size, version;
+    uint32_t max_reports; /* kept; the rest are counted. 0: 64 */
+};
+
+/* The caller's memory beside a lock; every member is the validator's. It tells by its address whether
+ * somebody copied it. */
+struct ll_validator_lock {
+    uint64_t magic;
+    struct ll_validator *validator;
+    const void *lock;
+    bool (*has_waiters)(const void *lock);
+    struct ll_validator_lock *next, *previous;
+    uint64_t nested, context; /* while held: who holds it under an outer lock; through what */
+    uint64_t stranded_ns;
+    uint32_t class_id, index, subclass, traits, node;
+};
+
+/* The caller's memory beside a ww context, zeroed once. */
+struct ll_validator_context {
+    struct ll_validator_lock outer; /* what the locks are nested in */
+    struct ll_validator_thread *thread;
+    struct ll_validator_context *next;
+    const struct ll_validator_lock *contending;
+    uint32_t acquired;
+    bool open, done, closed;
+};
+
+/* `options` may be NULL. 0, -EINVAL, -ENOMEM. */
+LL_API int ll_validator_create(const struct ll_validator_options *options,
+                               struct ll_validator **out, struct ll_error *err);
+/* Requires: nobody uses it or a lock or thread of it any more. */
+LL_API void ll_validator_destroy(struct ll_validator *validator);
+
+/* The class of that name, made if it is new. 0, -EINVAL (other traits than before; no name), -ENOSPC. */
+LL_API int ll_validator_class(struct ll_validator *validator, const char *name, uint32_t traits,
+                              uint32_t *class_id, struct ll_error *err);
+/* A site that lives as long as the validator; NULL: out of memory. */
+LL_API const struct ll_site *ll_validator_site(struct ll_validator *validator, const char *file,
+                                               const char *function, uint32_t line);
+
+/* One for each thread. `asleep` (may be NULL) says whether it is parked, with nobody on the way to
+ * wake it: for stranded waiters. 0, -ENOMEM. */
+LL_API int ll_validator_thread_create(struct ll_validator *validator, const char *name,
+                                      bool (*asleep)(const void *arg), const void *arg,
+                                      struct ll_validator_thread **out);
+/* The thread has ended: may hold nothing. */
+LL_API void ll_validator_thread_end(struct ll_validator_thread *thread, const struct ll_site *site);
+
+/* A lock comes to be and goes; `thread` may be NULL if none of the validator's threads does that.
+ * `has_waiters` may be NULL: then nobody looks for stranded ones. 0, -ERANGE (class, subclass). */
+LL_API int ll_validator_lock_init(struct ll_validator *validator, struct ll_validator_lock *lock,
+                                  uint32_t class_id, uint32_t subclass, const void *address,
+                                  bool (*has_waiters)(const void *address),
+                                  struct ll_validator_thread *thread, const struct ll_site *site);
+LL_API void ll_validator_lock_fini(struct ll_validator_lock *lock,
+                                   struct ll_validator_thread *thread, const struct ll_site *site);
+
+/* `how` of an acquisition: exclusive, unless shared; of the lock's own subclass, unless another. */
+#define LL_VALIDATOR_SHARED 1u
+#define LL_VALIDATOR_SUBCLASS(n) (((n) + 1u) << 8)
+/* `how` of a release: by the plain hook of a lock that was taken through a context. */
+#define LL_VALIDATOR_BASE 2u
+
+/* Before the call that may wait ... */
+LL_API void ll_validator_acquire(struct ll_validator_thread *thread, struct ll_validator_lock *lock,
+                                 uint32_t how, const struct ll_site *site);
+/* ... one of many of its class, which nobody takes two of but under `outer`, held exclusively ... */
+LL_API void ll_validator_acquire_nested(struct ll_validator_thread *thread,
+                                        struct ll_validator_lock *lock, uint32_t how,
+                                        struct ll_validator_lock *outer,
+                                        const struct ll_site *site);
+/* ... and after it; `ret` not 0: it has come back without the lock. */
+LL_API void ll_validator_acquired(struct ll_validator_thread *thread,
+                                  struct ll_validator_lock *lock, int ret);
+/* After a call that does not wait. */
+LL_API void ll_validator_tried(struct ll_validator_thread *thread, struct ll_validator_lock *lock,
+                               uint32_t how, bool got, const struct ll_site *site);
+/* Before a release, and after. */
+LL_API void ll_validator_release(struct ll_validator_thread *thread, struct ll_validator_lock *lock,
+                                 uint32_t how, const struct ll_site *site);
+LL_API void ll_validator_released(struct ll_validator_thread *thread,
+                                  struct ll_validator_lock *lock);
+/* Before the holder, exclusive until then, goes on as one of the shared ones. */
+LL_API void ll_validator_downgrade(struct ll_validator_thread *thread,
+                                   struct ll_validator_lock *lock, const struct ll_site *site);
+/* An acquisition and a release that nobody shall judge; spin locks are counted all the same. */
+LL_API void ll_validator_raw_acquire(struct ll_validator_thread *thread,
+                                     struct ll_validator_lock *lock, const struct ll_site *site);
+LL_API void ll_validator_raw_release(struct ll_validator_thread *thread,
+                                     struct ll_validator_lock *lock);
+
+/* Contexts, of a class with the trait WW; after the stamp was drawn, before the context ends. */
+LL_API void ll_validator_context_init(struct ll_validator_thread *thread,
+                                      struct ll_validator_context *context, uint32_t class_id,
+                                      const struct ll_site *site);
+LL_API void ll_validator_context_done(struct ll_validator_thread *thread,
+                                      struct ll_validator_context *context,
+                                      const struct ll_site *site);
+LL_API void ll_validator_context_fini(struct ll_validator_thread *thread,
+                                      struct ll_validator_context *context,
+                                      const struct ll_site *site);
+/* Before and after a call through a context; `slow`: of acquire_slow. */
+LL_API void ll_validator_acquire_ww(struct ll_validator_thread *thread,
+                                    struct ll_validator_lock *lock,
+                                    struct ll_validator_context *context, bool slow,
+                                    const struct ll_site *site);
+LL_API void ll_validator_acquired_ww(struct ll_validator_thread *thread,
+                                     struct ll_validator_lock *lock,
+                                     struct ll_validator_context *context, bool slow, int ret,
+                                     const struct ll_site *site);
+
+/* What else happens to a thread: an emulated interrupt, interrupts off and on (they nest), sleep. */
+LL_API void ll_validator_irq_enter(struct ll_validator_thread *thread);
+LL_API void ll_validator_irq_exit(struct ll_validator_thread *thread, const struct ll_site *site);
+LL_API void ll_validator_irq_disable(struct ll_validator_thread *thread);
+LL_API void ll_validator_irq_enable(struct ll_validator_thread *thread, const struct ll_site *site);
+LL_API void ll_validator_sleep(struct ll_validator_thread *thread, const struct ll_site *site);
+
+/* Looks for locks that have had waiters, and nobody who could wake them, for LL_VALIDATOR_STRANDED_NS;
+ * to be called several times in that time. */
+LL_API void ll_validator_watch(struct ll_validator *validator, uint64_t now_ns);
+
+struct ll_validator_held { /* an entry of a stack of held locks */
+    const char *lock;      /* "inode[17]" */
+    const char *class_name;
+    uint32_t subclass;
+    uint32_t refs; /* locks that this entry stands for, nested in `outer` */
+    bool shared, tried;
+    bool asked;        /* not held yet: asked for */
+    const char *outer; /* "" if none */
+    struct ll_site site;
+};
+
+struct ll_validator_link { /* `to` was taken while `from` was held: seen so first by `thread` */
+    const char *from, *to; /* classes */
+    bool from_shared, to_shared;
+    bool interrupt; /* rather: `to` is taken by an interrupt that may come while `from` is held */
+    const char *thread;
+    struct ll_site from_site, to_site;
+    uint32_t n_held; /* what the thread held, oldest first, and asked for */
+    const struct ll_validator_held *held;
+};
+
+struct ll_validator_report { /* lives as long as the validator */
+    uint32_t size, version;
+    const char *kind; /* of validate/reports.def */
+    const char *text; /* one sentence */
+    const char *thread;
+    struct ll_site site;
+    uint64_t count;  /* how often the same was seen */
+    uint32_t n_held; /* the thread's stack, oldest first, and what it asked for */
+    const struct ll_validator_held *held;
+    const char *other_thread; /* "" if no other one is part of it */
+    uint32_t n_other;         /* its stack */
+    const struct ll_validator_held *other;
+    uint32_t n_links; /* the whole cycle, the new link first; 0: none is */
+    const struct ll_validator_link *link;
+};
+
+struct ll_validator_stats {
+    uint32_t size, version;
+    uint32_t classes, edges, chains, reports; /* reports kept */
+    uint64_t dropped;                         /* reports not kept */
+    uint64_t restamped; /* contexts ended after a back-off without a success: their age is lost */
+    uint64_t most_held; /* entries of a stack at most */
+};
+LL_API void ll_validator_get_stats(struct ll_validator *validator, struct ll_validator_stats *out);
+/* Report `i` in the order of their first sight, -ENOENT: no such. */
+LL_API int ll_validator_report_get(struct ll_validator *validator, size_t i,
+                                   struct ll_validator_report *out);
+/* Name and traits of class `i`; lives as long as the validator. -ENOENT. */
+LL_API int ll_validator_class_get(struct ll_validator *validator, size_t i, const char **name,
+                                  uint32_t *traits);
+/* Edge `i`, in no order; `held` is left out. -ENOENT. */
+LL_API int ll_validator_edge_get(struct ll_validator *validator, size_t i,
+                                 struct ll_validator_link *out);
+
+struct ll_validator_kind { /* a kind of report */
+    const char *name, *help;
+};
+LL_API int ll_validator_kind_get(size_t i, struct ll_validator_kind *out); /* -ENOENT */
+
 /* ---------------------------------------------------------------- server (dashboard/) */
 
 struct ll_asset { /* a file served under GET; memory stays the caller's until stop */

@@ -12,6 +12,7 @@ import pytest
 
 import locklab
 from locklab import contract
+from locklab.derived import derived
 from result_support import KINDS, document_of, result_of
 
 pytestmark = pytest.mark.native
@@ -178,6 +179,37 @@ def test_perf_says_value_and_source_or_why_not() -> None:
         else:
             assert 0 < row["running_ratio"] <= 1.0001
     assert perf["task-clock"]["unit"] == "ns"
+
+
+def test_bypasses_and_runs_come_with_the_hand_offs() -> None:
+    document = document_of("plain")
+    assert document["bypass"]["count"] <= document["total"]["acquisitions"]
+    assert document["run_length"]["sum"] <= document["total"]["acquisitions"]
+    log = document["handoff_log"]
+    assert log["bypass_max"] >= (document["bypass"]["max"] or 0)
+    assert log["bypass_estimated"] <= document["bypass"]["count"]
+    for kind in ("one-thread", "events", "shared"):
+        assert document_of(kind)["bypass"] is document_of(kind)["run_length"] is None
+        assert document_of(kind)["reasons"]["bypass"] == document_of(kind)["reasons"]["handoff_ns"]
+
+
+def test_figures_that_follow_from_others() -> None:
+    document: Document = {
+        "total": {"seconds": 2.0, "acquisitions": 10},
+        "threads": {"cpu": [0, 1, 0], "cpu_ns": [10**9, 10**9, 10**9]},
+        "events": {"count_rmw": 25, "spin_queued_ns": 300, "spin_owner_ns": 100},
+    }
+    assert derived(document) == {
+        "idle_share": 0.25,
+        "rmw_per_acquisition": 2.5,
+        "queue_over_owner": 3.0,
+    }
+    document["threads"]["cpu_ns"] = [3 * 10**9] * 3  # read a moment after the phase
+    assert derived(document)["idle_share"] == 0.0
+    nothing = {"total": {"seconds": 0, "acquisitions": 0}, "threads": {"cpu": [0]}, "events": {}}
+    found = derived(nothing)
+    assert set(found.pop("reasons")) == set(found)
+    assert set(found.values()) == {None}
 
 
 def test_overhead_keeps_its_blocks() -> None:

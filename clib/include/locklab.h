@@ -326,8 +326,13 @@ struct ll_result {
      * the lock does not tell) */
     const struct ll_histogram *backoff_depth, *restarts, *age;
     const char *wait_reason, *hold_reason, *handoff_reason, *wake_reason; /* "" if present */
-    double handoff_sampled; /* share of the time in which hand-offs were logged */
-    uint64_t log_dropped;   /* hand-off log windows thrown away because a log was full */
+    /* acquisitions by others between a thread's call and its acquire; acquisitions in a row by one
+     * thread; from the hand-off log, NULL where there is none */
+    const struct ll_histogram *bypass, *run_length;
+    uint64_t bypass_estimated; /* of those in `bypass` */
+    uint64_t bypass_max;       /* also of long waits that ended where the log does not sample */
+    double handoff_sampled;    /* share of the time in which hand-offs were logged */
+    uint64_t log_dropped;      /* hand-off log windows thrown away because a log was full */
     uint32_t n_cpus;
     const uint32_t *matrix_cpus; /* [n_cpus] */
     const uint64_t *matrix;      /* [n_cpus][n_cpus], row = from */

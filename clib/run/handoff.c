@@ -30,12 +30,16 @@ void mt_log_fini(struct mt_log *log)
     log->ring = NULL;
 }
 
-struct mt_log_entry *mt_log_open(struct mt_log *log, uint64_t got)
+/* A wait of a window or more is logged also where no window is: it may be the longest there is. */
+#define LONG_WAIT (UINT64_C(1) << MT_WINDOW_SHIFT)
+
+struct mt_log_entry *mt_log_open(struct mt_log *log, uint64_t called, uint64_t got)
 {
     struct mt_log_entry *entry;
     uint64_t head = log->head;
+    bool alone = (got >> MT_WINDOW_SHIFT) & eng_own_read(&log->every_mask);
 
-    if ((got >> MT_WINDOW_SHIFT) & eng_own_read(&log->every_mask))
+    if (alone && got - called < LONG_WAIT)
         return NULL;
     if (LL_UNLIKELY(head - log->tail_seen > log->mask)) {
         log->tail_seen = eng_own_read_acq(&log->tail);
@@ -45,7 +49,9 @@ struct mt_log_entry *mt_log_open(struct mt_log *log, uint64_t got)
         }
     }
     entry = &log->ring[head & log->mask];
+    entry->called = called;
     entry->got = got;
+    entry->alone = alone;
     entry->released = 0;
     eng_own_set_rel(&log->head, head + 1); /* pairs with the drain's read of head */
     return entry;
@@ -63,8 +69,16 @@ void mt_log_discard(struct mt_log *log)
 }
 
 struct owner {
-    uint64_t got, released;
+    uint64_t called, got, released;
     uint32_t thread;
+    bool alone;
+};
+
+#define RECENT 65536u /* owners remembered, and readings of the total: powers of two */
+#define READINGS 8192u
+
+struct reading {
+    uint64_t ticks, total;
 };
 
 struct mt_merge {
@@ -77,6 +91,13 @@ struct mt_merge {
     struct owner last; /* the newest owner merged so far */
     bool have_last;
     uint64_t settled; /* ticks: entries acquired before then are not paired */
+    /* when the last owners got the lock, ascending; without holes since `whole_since` but for those
+     * between logged windows */
+    uint64_t *recent, n_recent, whole_since;
+    struct reading *reading;
+    uint64_t n_readings;
+    uint64_t run; /* acquisitions in a row by `last` */
+    bool run_whole;
     struct mt_handoffs out;
 };
 
@@ -91,11 +112,14 @@ struct mt_merge *mt_merge_new(struct mt_log **logs, const uint32_t *slot_of_thre
     m->threads = threads;
     m->n_cpus = n_cpus;
     m->every_mask = every_mask;
+    m->whole_since = eng_ticks();
     for (uint32_t i = 0; i < threads; i++)
         m->capacity += logs[i]->mask + 1;
     m->owners = malloc(m->capacity * sizeof(*m->owners));
+    m->recent = malloc(RECENT * sizeof(*m->recent));
+    m->reading = malloc(READINGS * sizeof(*m->reading));
     m->out.matrix = calloc((size_t)n_cpus * n_cpus, sizeof(*m->out.matrix));
-    if (!m->owners || !m->out.matrix) {
+    if (!m->owners || !m->recent || !m->reading || !m->out.matrix) {
         mt_merge_free(m);
         return NULL;
     }
@@ -109,6 +133,8 @@ void mt_merge_free(struct mt_merge *m)
         return;
     free(m->logs);
     free(m->owners);
+    free(m->recent);
+    free(m->reading);
     free(m->out.matrix);
     free(m);
 }
@@ -148,24 +174,128 @@ static size_t collect(struct mt_merge *m, uint32_t i, size_t n, uint64_t *limit)
             *limit = e->got;
             break;
         }
-        m->owners[n++] = (struct owner){e->got, released, i};
+        m->owners[n++] = (struct owner){e->called, e->got, released, i, e->alone};
     }
     return n;
+}
+
+/* Have all owners between these two moments been logged? */
+static bool logged_between(const struct mt_merge *m, uint64_t from, uint64_t to)
+{
+    /* a window's edge hides who came between, unless every window is logged */
+    return from >= m->settled &&
+           (!m->every_mask || to >> MT_WINDOW_SHIFT == from >> MT_WINDOW_SHIFT);
+}
+
+static void end_run(struct mt_merge *m, bool known)
+{
+    if (known && m->run_whole)
+        mt_histogram_record(&m->out.run, m->run);
+    m->run = 0;
+    m->run_whole = known;
 }
 
 static void pair(struct mt_merge *m, const struct owner *next)
 {
     const struct owner *prev = &m->last;
+    bool known = m->have_last && logged_between(m, prev->got, next->got);
 
-    /* a window's edge hides who came between, unless every window is logged */
-    if (m->have_last && prev->got >= m->settled && prev->thread != next->thread &&
-        next->got >= prev->released &&
-        (!m->every_mask || next->got >> MT_WINDOW_SHIFT == prev->got >> MT_WINDOW_SHIFT)) {
+    if (!known || prev->thread != next->thread)
+        end_run(m, known);
+    m->run++;
+    if (known && prev->thread != next->thread && next->got >= prev->released) {
         mt_histogram_record(&m->out.times, eng_ticks_ns(next->got - prev->released));
         m->out.matrix[m->slot[prev->thread] * m->n_cpus + m->slot[next->thread]]++;
     }
     m->last = *next;
     m->have_last = true;
+}
+
+/* ---- bypasses ---- */
+
+void mt_merge_note(struct mt_merge *m, uint64_t ticks, uint64_t total)
+{
+    m->reading[m->n_readings++ & (READINGS - 1)] = (struct reading){ticks, total};
+}
+
+/* Acquisitions before `ticks`, as if they came evenly between two readings; < 0: nobody knows. */
+static double total_at(const struct mt_merge *m, uint64_t ticks)
+{
+    uint64_t low = m->n_readings > READINGS ? m->n_readings - READINGS : 0, high = m->n_readings;
+    const struct reading *a, *b;
+
+    if (low == high || m->reading[low & (READINGS - 1)].ticks > ticks)
+        return -1;
+    while (high - low > 1) { /* low: the last reading that is not later */
+        uint64_t middle = low + (high - low) / 2;
+        if (m->reading[middle & (READINGS - 1)].ticks <= ticks)
+            low = middle;
+        else
+            high = middle;
+    }
+    a = &m->reading[low & (READINGS - 1)];
+    if (low + 1 == m->n_readings)
+        return (double)a->total;
+    b = &m->reading[(low + 1) & (READINGS - 1)];
+    return (double)a->total + (double)(b->total - a->total) * (double)(ticks - a->ticks) /
+                                  (double)(b->ticks - a->ticks);
+}
+
+/* Of the owners remembered, how many got the lock after `ticks`. */
+static uint64_t got_since(const struct mt_merge *m, uint64_t ticks)
+{
+    uint64_t low = m->n_recent > RECENT ? m->n_recent - RECENT : 0, high = m->n_recent;
+
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (m->recent[middle & (RECENT - 1)] <= ticks)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return m->n_recent - low;
+}
+
+static bool remembered_since(const struct mt_merge *m, uint64_t ticks)
+{
+    return ticks >= m->whole_since &&
+           (m->n_recent <= RECENT || m->recent[m->n_recent & (RECENT - 1)] <= ticks);
+}
+
+/* The long waits that are logged alone would outweigh the others: of them the longest is kept. */
+static void bypassed(struct mt_merge *m, uint64_t by, bool sample)
+{
+    if (sample)
+        mt_histogram_record(&m->out.bypass, by);
+    if (by > m->out.bypass_max)
+        m->out.bypass_max = by;
+}
+
+static void count_bypass(struct mt_merge *m, const struct owner *o)
+{
+    double before, after;
+
+    if (!o->alone && logged_between(m, o->called, o->got) && remembered_since(m, o->called)) {
+        bypassed(m, got_since(m, o->called), true);
+        return;
+    }
+    if (o->got - o->called < LONG_WAIT)
+        return; /* short, and across an edge: such waits are sampled by the others */
+    before = total_at(m, o->called);
+    after = total_at(m, o->got);
+    if (before < 0)
+        return; /* called before the measured phase */
+    bypassed(m, (uint64_t)(after - before + 0.5), !o->alone);
+    m->out.bypass_estimated += !o->alone;
+}
+
+static void take(struct mt_merge *m, const struct owner *o)
+{
+    count_bypass(m, o);
+    if (o->alone)
+        return;
+    m->recent[m->n_recent++ & (RECENT - 1)] = o->got;
+    pair(m, o);
 }
 
 /* Was a ring full since the last drain? Then there are holes. */
@@ -194,11 +324,13 @@ void mt_merge_drain(struct mt_merge *m, bool final)
     if (lost) {
         m->out.dropped++;
         m->have_last = false;
+        m->n_recent = 0;
+        m->whole_since = limit;
     }
     for (size_t k = 0; k < n && m->owners[k].got < limit; k++) {
         struct mt_log *log = m->logs[m->owners[k].thread];
         if (!lost)
-            pair(m, &m->owners[k]);
+            take(m, &m->owners[k]);
         eng_own_set_rel(&log->tail, log->tail + 1);
     }
 }

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* handoff.h - hand-off times and the hand-off matrix from per-thread logs.
+/* handoff.h - hand-off times, the hand-off matrix, bypasses and runs of one thread, from per-thread logs.
  *
  * A stamp that every release writes to a shared line would inflate what it measures; so each thread
- * logs (acquired, released) in a ring of its own, and the controller merges the rings by time: of
+ * logs (called, acquired, released) in a ring of its own, and the controller merges the rings by time: of
  * two consecutive owners in different threads, the second's `acquired` minus the first's `released` is a
  * hand-off. Fast locks are logged in windows only: all threads log while the time stamp counter's
  * window number is a multiple of `every`, so nobody has to be told.
+ *
+ * BYPASS. How many acquisitions by others lie between a thread's call and its acquire: counted where
+ * the log has all of them, that is within a window. A wait that is longer than a window is logged
+ * whenever it ends ("alone": then only the most counts), and its bypasses are estimated by the totals that the controller reads every
+ * few milliseconds, taken to grow evenly in between.
+ * RUN. Consecutive acquisitions by one thread; where the edge of a window cuts one it is left out.
  */
 #pragma once
 
@@ -15,7 +21,8 @@
 #define MT_WINDOW_SHIFT 19u /* a window is 2^19 ticks, about 0.2 ms */
 
 struct mt_log_entry {
-    uint64_t got, released; /* ticks; released 0: still inside */
+    uint64_t called, got, released; /* ticks; released 0: still inside */
+    bool alone; /* others may have come between it and its neighbours in the log */
 };
 
 struct mt_log {
@@ -37,7 +44,7 @@ void mt_log_fini(struct mt_log *log);
 
 /* Opens an entry right after an acquire, still inside the section: whoever acquires later is later
  * in every reader's eyes too. NULL: not logged. */
-struct mt_log_entry *mt_log_open(struct mt_log *log, uint64_t got);
+struct mt_log_entry *mt_log_open(struct mt_log *log, uint64_t called, uint64_t got);
 /* Completes it after the release. */
 void mt_log_close(struct mt_log_entry *entry, uint64_t released);
 /* Forgets what is in the ring (overhead blocks: the cost is wanted, the data is not). */
@@ -49,6 +56,8 @@ struct mt_merge; /* the reader's side: all rings of a repetition */
 struct mt_merge *mt_merge_new(struct mt_log **logs, const uint32_t *slot_of_thread,
                               uint32_t threads, uint32_t n_cpus, uint64_t every_mask);
 void mt_merge_free(struct mt_merge *m);
+/* At `ticks` the workers had `total` acquisitions in all; in ascending order. */
+void mt_merge_note(struct mt_merge *m, uint64_t ticks, uint64_t total);
 /* Takes what is complete out of the rings. `final`: the workers have ended. */
 void mt_merge_drain(struct mt_merge *m, bool final);
 /* Logs windows with (number & every_mask) == 0 from now on. Pairs of the next moment are given up, until
@@ -56,8 +65,11 @@ void mt_merge_drain(struct mt_merge *m, bool final);
 void mt_merge_set_every(struct mt_merge *m, uint64_t every_mask);
 uint64_t mt_merge_every(const struct mt_merge *m);
 struct mt_handoffs {
-    struct ll_histogram times; /* ns */
-    uint64_t dropped;          /* drains whose entries were thrown away because a ring was full */
-    uint64_t *matrix;          /* [n_cpus][n_cpus], row = from */
+    struct ll_histogram times;       /* ns */
+    struct ll_histogram bypass, run; /* acquisitions */
+    uint64_t bypass_estimated;       /* of those in `bypass` */
+    uint64_t bypass_max;             /* also of those that were logged alone */
+    uint64_t dropped; /* drains whose entries were thrown away because a ring was full */
+    uint64_t *matrix; /* [n_cpus][n_cpus], row = from */
 };
 const struct mt_handoffs *mt_merge_result(const struct mt_merge *m);

@@ -78,6 +78,15 @@ struct pace {
     uint64_t acquisitions;
 };
 
+static void note_total(const struct crew *c, struct mt_merge *merge)
+{
+    uint64_t total = 0;
+
+    for (uint32_t i = 0; i < c->threads; i++)
+        total += crew_measured(c, i);
+    mt_merge_note(merge, eng_ticks(), total);
+}
+
 /* Merges what the logs hold, and logs more or fewer windows where the rate has changed a lot since
  * they were chosen: a lock that collapses is slow enough to be logged all the time. */
 static void drain_logs(struct ll_run *run, const struct crew *c, struct mt_merge *merge,
@@ -86,6 +95,7 @@ static void drain_logs(struct ll_run *run, const struct crew *c, struct mt_merge
     uint64_t now_acquired = crew_acquisitions(c, 0), mask = mt_merge_every(merge), want;
     double now = run_now(), dt = now - pace->at;
 
+    note_total(c, merge);
     mt_merge_drain(merge, false);
     run->tally.logged_s += dt / (double)(mask + 1);
     run->tally.log_s += dt;
@@ -218,11 +228,15 @@ static bool repetition(struct ll_run *run, uint32_t index, bool logs)
         series_start(&run->series, run->tally.out.seconds);
         run_set_phase(run, LL_PHASE_MEASURE, c);
         start = run_now();
+        if (merge)
+            mt_merge_note(merge, eng_ticks(), 0);
         crew_lead(c, LL_PHASE_MEASURE);
         ended = supervise(run, c, start + p->seconds, merge, true);
         crew_lead(c, LL_PHASE_DRAIN);
         seconds = run_now() - start;
         series_point(&run->series, c, run->tally.out.seconds + seconds, true);
+        if (merge)
+            note_total(c, merge);
     }
     run_set_phase(run, LL_PHASE_DRAIN, c);
     run_drain(run, c, ended);

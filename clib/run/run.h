@@ -25,7 +25,7 @@ struct tally {            /* pooled over repetitions */
     struct ll_repeat *repeat;
     uint64_t *thread_acquisitions; /* [repeats][threads] */
     uint64_t *per_thread;          /* [TALLY_COLUMNS][threads], out points into it */
-    struct ll_histogram wait, hold, handoff, wake;
+    struct ll_histogram wait, hold, handoff, wake, bypass, run_length;
     struct wl_transactions transactions;
     uint64_t *matrix;
     uint64_t events[LL_EVENT_COUNT];

@@ -102,6 +102,8 @@ void tally_start(struct ll_run *run, const void *workload_state, const char *no_
         t->out.restarts = &t->transactions.restarts;
         t->out.age = lock->ww.age ? &t->transactions.age : NULL;
     }
+    t->out.bypass = no_handoffs ? NULL : &t->bypass;
+    t->out.run_length = no_handoffs ? NULL : &t->run_length;
     if (!(lock->claims & LL_PARKS))
         t->out.wake_reason = "waiters of this lock never sleep";
     else if (!p->lock[LL_VARIANT_VIRTUAL])
@@ -198,6 +200,11 @@ void tally_add(struct ll_run *run, struct crew *crew, double seconds, const doub
     t->out.repeats = k + 1;
     if (handoffs) {
         ll_histogram_merge(&t->handoff, &handoffs->times);
+        ll_histogram_merge(&t->bypass, &handoffs->bypass);
+        ll_histogram_merge(&t->run_length, &handoffs->run);
+        t->out.bypass_estimated += handoffs->bypass_estimated;
+        if (handoffs->bypass_max > t->out.bypass_max)
+            t->out.bypass_max = handoffs->bypass_max;
         t->out.log_dropped += handoffs->dropped;
         for (uint32_t i = 0; i < n * n; i++)
             t->matrix[i] += handoffs->matrix[i];

@@ -58,7 +58,7 @@ LL_TEMPLATE void after_acquire(struct wl_thread *t, struct wl_slot *s, bool log)
         s->got = eng_ticks_settled();
     t->held++;
     after_call(t, true);
-    s->entry = log && s->counted && t->log ? mt_log_open(t->log, s->got) : NULL;
+    s->entry = log && s->counted && t->log ? mt_log_open(t->log, s->called, s->got) : NULL;
 }
 
 static void count_in_group(const struct wl_thread *t, const struct wl_slot *s, uint64_t released)

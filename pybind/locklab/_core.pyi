@@ -260,6 +260,10 @@ class RunResult(TypedDict):
     backoff_depth: Histogram | None
     restarts: Histogram | None
     age: Histogram | None
+    bypass: Histogram | None
+    run_length: Histogram | None
+    bypass_estimated: int
+    bypass_max: int
     wait_reason: str
     hold_reason: str
     handoff_reason: str

@@ -110,8 +110,8 @@ def _series_sum(d: dict[str, Any], total: int) -> Iterator[str]:
 
 def _histogram_sums(d: dict[str, Any]) -> Iterator[str]:
     total = d["total"]["acquisitions"]
-    for name in _HISTOGRAMS:
-        found = d[name]
+    for name in (*_HISTOGRAMS, "bypass", "run_length"):
+        found = d.get(name)
         if found is None:
             continue
         counts, uppers = found["buckets"]["count"], found["buckets"]["upper"]

@@ -60,7 +60,10 @@ def text() -> str:
     parts = [_HEAD.format(null=null), "## Members of the document\n\n"]
     parts += ["| member | type | meaning |\n", "|---|---|---|\n"]
     parts += [f"| `{path}` | {type_} | {meaning} |\n" for path, type_, meaning in members(schema)]
-    parts.append("\nHistograms (`wait_ns`, `hold_ns`, `handoff_ns`, `wake_ns`) have these:\n\n")
+    parts.append(
+        "\nHistograms (`wait_ns`, `hold_ns`, `handoff_ns`, `wake_ns`, `bypass`, `run_length`) have "
+        "these:\n\n"
+    )
     parts += ["| member | type | meaning |\n", "|---|---|---|\n"]
     parts += [
         f"| `{path}` | {type_} | {meaning} |\n"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from locklab import _core, work
 from locklab.catalogue import lock_of
+from locklab.derived import derived
 from locklab.environment import identity, observed
 from locklab.errors import Unsupported
 from locklab.stats import fairness, median_interval
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 SCHEMA = "locklab.run/1"
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
 HISTOGRAMS = {"wait_ns": "wait", "hold_ns": "hold", "handoff_ns": "handoff", "wake_ns": "wake"}
+COUNTS = ("bypass", "run_length")
 _LOST_WAITING = ("preempted_while_spinning", "preempted_while_queued")
 
 
@@ -71,6 +73,11 @@ def build(plan: Plan, raw: _core.RunResult, load: list[float] | None) -> tuple[D
         document[key] = None if found is None else histogram(found, key, arrays)
         if found is None:
             reasons[key] = cast(dict[str, Any], raw)[f"{name}_reason"] or "not measured"
+    for name in COUNTS:
+        found = cast("_core.Histogram | None", cast(dict[str, Any], raw)[name])
+        document[name] = None if found is None else histogram(found, name, arrays)
+        if found is None:
+            reasons[name] = reasons["handoff_ns"]
     document["handoff_matrix"] = None
     if raw["handoff"] is None:
         reasons["handoff_matrix"] = reasons["handoff_ns"]
@@ -79,6 +86,8 @@ def build(plan: Plan, raw: _core.RunResult, load: list[float] | None) -> tuple[D
         document["handoff_log"] = {
             "sampled_ratio": raw["handoff_sampled"],
             "dropped_windows": raw["log_dropped"],
+            "bypass_estimated": raw["bypass_estimated"],
+            "bypass_max": raw["bypass_max"],
         }
     document["overlap"] = raw["overlap"] if raw["overlap_checked"] else None
     if not raw["overlap_checked"]:
@@ -91,6 +100,7 @@ def build(plan: Plan, raw: _core.RunResult, load: list[float] | None) -> tuple[D
     for name, why in (("jobs", work.no_jobs), ("transactions", work.no_transactions)):
         if document[name] is None:
             reasons[name] = why(plan.build == "bare")
+    document["derived"] = derived(document)
     document["perf"] = _perf(raw)
     document["series"] = _series(raw, arrays)
     document["repeats"] = repeats

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from locklab import _core, document, work
+from locklab.derived import derived
 from locklab.errors import ConfigError
 from locklab.result import Result
 from locklab.stats import fairness
@@ -57,6 +58,10 @@ def merge(results: Iterable[Result], *, force: bool = False) -> Result:
         reasons = d.get("reasons", {}) | reasons
     for name in document.HISTOGRAMS:
         pooled[name] = _histogram([d[name] for d in documents])
+    for name in document.COUNTS:
+        pooled.pop(name, None)
+        if all(name in d for d in documents):
+            pooled[name] = _histogram([d[name] for d in documents])
     pooled["handoff_matrix"] = _matrix([d["handoff_matrix"] for d in documents])
     if all("handoff_log" in d for d in documents):
         pooled["handoff_log"] = _log(documents)
@@ -68,6 +73,7 @@ def merge(results: Iterable[Result], *, force: bool = False) -> Result:
         name: _sum([d["events"].get(name) for d in documents]) for name in first["events"]
     }
     pooled |= _work(documents, pooled["events"], pooled["total"]["seconds"])
+    pooled["derived"] = derived(pooled)
     pooled["perf"] = _perf(documents, pooled["total"]["acquisitions"])
     pooled["series"] = _series(documents)
     pooled.pop("overhead", None)
@@ -233,10 +239,15 @@ def _matrix(parts: list[dict[str, Any] | None]) -> dict[str, Any] | None:
 def _log(documents: list[dict[str, Any]]) -> dict[str, Any]:
     seconds = sum(d["total"]["seconds"] for d in documents)
     logged = sum(d["handoff_log"]["sampled_ratio"] * d["total"]["seconds"] for d in documents)
-    return {
+    pooled = {
         "sampled_ratio": logged / seconds if seconds else 0.0,
         "dropped_windows": sum(d["handoff_log"]["dropped_windows"] for d in documents),
     }
+    for name, pool in (("bypass_estimated", sum), ("bypass_max", max)):
+        values = [d["handoff_log"].get(name) for d in documents]
+        if None not in values:
+            pooled[name] = pool(values)
+    return pooled
 
 
 def _perf(documents: list[dict[str, Any]], acquisitions: int) -> dict[str, Any]:

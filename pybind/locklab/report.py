@@ -27,6 +27,7 @@ def tables(document: Document) -> list[Part]:
         Notes("", [heading(document)]),
         _figures(document),
         *_times(document),
+        *_turns(document),
         *_locks(document),
         *_transactions(document),
         _threads(document),
@@ -110,6 +111,19 @@ def _figures(d: Document) -> Table:
     jobs = d.get("jobs")
     if jobs:
         rows.insert(2, ("jobs", per_minute(jobs["per_min"]), f"{count(jobs['count'])} in all"))
+    known = d.get("derived", {})
+    for name, label, show, remark in (
+        ("idle_share", "idle", percent, "share of the CPUs used that its threads left"),
+        ("rmw_per_acquisition", "RMWs", ratio, "on the lock's counter, per acquisition"),
+        (
+            "queue_over_owner",
+            "queue / owner",
+            ratio,
+            "time of spinners in the queue / on the owner",
+        ),
+    ):
+        if known.get(name) is not None:
+            rows.append((label, show(known[name]), remark))
     if "overhead" in d:
         rows.append(("overhead", ratio(d["overhead"]["ratio"]), _overhead_word(d["overhead"])))
     return Table("", ("figure", ">value", "remark"), rows)
@@ -128,6 +142,19 @@ def _overhead_word(overhead: dict[str, Any]) -> str:
         why = overhead.get("reasons", {})
         return f"bare / instrumented; {why.get('ratio') or why.get('interval')}"
     return f"bare / instrumented rate, 95% interval {low:.3f} .. {high:.3f}, {pairs}"
+
+
+def _turns(d: Document) -> list[Part]:
+    rows = []
+    log = d.get("handoff_log", {})
+    for key, label in (("bypass", "bypassed by"), ("run_length", "in a row")):
+        found = d.get(key)
+        if found and found["count"]:
+            most = max(found["max"], log.get("bypass_max", 0)) if key == "bypass" else found["max"]
+            marks = (found["mean"], found["p50"], found["p90"], found["p99"], most)
+            rows.append((label, *(count(m) for m in marks), count(found["count"])))
+    columns = ("acquisitions", ">mean", ">p50", ">p90", ">p99", ">max", ">samples")
+    return [Table("", columns, rows)] if rows else []
 
 
 def _locks(d: Document) -> list[Part]:

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 from locklab import contract, store
+from locklab.document import COUNTS, HISTOGRAMS
 from locklab.names import unknown
 
 if TYPE_CHECKING:
@@ -191,8 +192,8 @@ def _columns(document: dict[str, Any]) -> dict[str, tuple[str, list[Any]]]:
     for name, column in document["threads"].items():
         if isinstance(column, list):
             found[f"threads.{name}"] = ("d" if name == "rate_per_s" else "Q", column)
-    for name in ("wait_ns", "hold_ns", "handoff_ns", "wake_ns"):
-        if document[name] is not None:
+    for name in (*HISTOGRAMS, *COUNTS):
+        if document.get(name) is not None:
             for side in ("upper", "count"):
                 found[f"{name}.buckets.{side}"] = ("Q", document[name]["buckets"][side])
     if document["handoff_matrix"] is not None:

@@ -89,7 +89,8 @@ def _allowed(param: dict[str, Any]) -> str:
     if param["names"]:
         return ", ".join(param["names"])
     if param["type"] == "lock":
-        return f"a lock of kind {' or '.join(param['kinds'])}"
+        wanted = param["kinds"] if len(param["kinds"]) == 1 else []
+        return " ".join(["a lock", *(f"of kind {kind}" for kind in wanted)])
     return "true, false" if param["type"] == "bool" else f"{param['min']:g} to {param['max']:g}"
 
 

@@ -185,7 +185,7 @@ static void tell_same_class(struct ll_validator_thread *t, const struct va_entry
 
 /* Two of one class: only recursive readers, and what is nested in a lock that is held. What was
  * there before that lock is not. */
-static void judge_class(struct ll_validator_thread *t, const struct va_request *r)
+static bool judge_class(struct ll_validator_thread *t, const struct va_request *r)
 {
     bool nested = false;
 
@@ -198,8 +198,9 @@ static void judge_class(struct ll_validator_thread *t, const struct va_request *
             e->lock == va_word(r->lock))
             continue;
         tell_same_class(t, e, r);
-        return;
+        return false;
     }
+    return true;
 }
 
 static void mark_use(struct ll_validator_thread *t, const struct va_request *r)
@@ -212,22 +213,44 @@ static void mark_use(struct ll_validator_thread *t, const struct va_request *r)
         va_use_add(t, r->node, r->shared ? VA_USE_ON_SHARED : VA_USE_ON, r);
 }
 
+/* Edges from all that is held. Where two of the class are out of order already, the edge from the outer
+ * lock would say the same in other words. */
+static void judge_order(struct ll_validator_thread *t, const struct va_request *r)
+{
+    bool in_class = r->quiet || judge_class(t, r);
+
+    for (uint32_t i = t->base; i < t->depth; i++) {
+        const struct va_entry *e = &t->held[i];
+
+        if (e->node != r->node && (in_class || e->lock != va_word(r->outer)))
+            va_edge_add(t, e, r);
+    }
+}
+
+/* The entry that stands for the locks nested so, or NULL. */
+static struct va_entry *nest_of(struct ll_validator_thread *t, const struct va_request *r)
+{
+    for (uint32_t i = t->depth; r->outer && i > t->base; i--) {
+        struct va_entry *e = &t->held[i - 1];
+
+        if (e->outer == va_word(r->outer) && e->node == r->node && e->shared == r->shared)
+            return e;
+    }
+    return NULL;
+}
+
 /* A sequence that was not seen before. */
 static LL_SLOW void judge(struct ll_validator_thread *t, const struct va_request *r, uint64_t chain)
 {
     struct ll_validator *v = t->v;
+    uint32_t depth = t->depth + (nest_of(t, r) ? 0 : 1);
 
     pthread_mutex_lock(&v->mutex);
     mark_use(t, r);
-    if (!r->tried) { /* who does not wait closes no cycle */
-        if (!r->quiet)
-            judge_class(t, r);
-        for (uint32_t i = t->base; i < t->depth; i++)
-            if (t->held[i].node != r->node)
-                va_edge_add(t, &t->held[i], r);
-    }
-    if (t->depth + 1 > v->most_held)
-        v->most_held = t->depth + 1;
+    if (!r->tried) /* who does not wait closes no cycle */
+        judge_order(t, r);
+    if (depth > v->most_held)
+        v->most_held = depth;
     learn(v, chain);
     pthread_mutex_unlock(&v->mutex);
 }
@@ -247,18 +270,6 @@ static LL_SLOW void tell_depth(struct ll_validator_thread *t, const struct va_re
         va_report(t->v, &f, "%s holds more than the %u spin locks that can be counted", t->name,
                   LL_VALIDATOR_NEST_MAX);
     pthread_mutex_unlock(&t->v->mutex);
-}
-
-/* The entry that stands for the locks nested so, or NULL. */
-static struct va_entry *nest_of(struct ll_validator_thread *t, const struct va_request *r)
-{
-    for (uint32_t i = t->depth; i > t->base; i--) {
-        struct va_entry *e = &t->held[i - 1];
-
-        if (e->outer == va_word(r->outer) && e->node == r->node && e->shared == r->shared)
-            return e;
-    }
-    return NULL;
 }
 
 static LL_SLOW bool joins_nest(struct ll_validator_thread *t, const struct va_request *r)
@@ -284,6 +295,8 @@ LL_TEMPLATE void take(struct ll_validator_thread *t, const struct va_request *r)
         ;
     } else if (LL_UNLIKELY(t->depth == LL_VALIDATOR_HELD)) {
         t->untracked++;
+        if (r->lock->traits & LL_VALIDATOR_SPINS)
+            t->spin_depth++;
         tell_depth(t, r, VA_HELD_OVERFLOW);
     } else {
         push(t, r, added);
@@ -394,7 +407,7 @@ void ll_validator_release(struct ll_validator_thread *t, struct ll_validator_loc
 {
     bool shared = (how & LL_VALIDATOR_SHARED) != 0;
 
-    eng_own_set_rel(&t->in_call[t->irq_depth], va_word(l) | 1);
+    eng_own_set_rel(&t->in_call[t->irq_depth], va_word(l) | VA_CALL_RELEASE);
     if (LL_LIKELY(is_top(t, l) && t->held[t->depth - 1].shared == shared && va_is_initialised(l) &&
                   !(l->traits & LL_VALIDATOR_WW) && !t->held[t->depth - 1].outer &&
                   !t->irq_depth)) {

@@ -10,7 +10,7 @@
 static bool is_inside(const struct ll_validator_thread *t, const struct ll_validator_lock *l)
 {
     for (uint32_t i = 0; i <= LL_VALIDATOR_IRQ_NEST; i++)
-        if ((eng_own_read_acq(&t->in_call[i]) & ~UINT64_C(1)) == va_word(l))
+        if ((eng_own_read_acq(&t->in_call[i]) & ~VA_CALL_BITS) == va_word(l))
             return true;
     return false;
 }

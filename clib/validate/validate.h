@@ -35,6 +35,11 @@ enum va_kind {
 #define VA_HELD_SHARED 1u
 #define VA_TAKES_RECURSIVE 2u
 
+/* The call in which a thread is. */
+#define VA_CALL_RELEASE 1u
+#define VA_CALL_AGAIN 2u /* through the context through which it holds the lock */
+#define VA_CALL_BITS UINT64_C(3)
+
 /* The state of interrupts at an acquisition. */
 #define VA_IN_IRQ 1u
 #define VA_IRQS_ON 2u
@@ -126,7 +131,7 @@ struct ll_validator {
 };
 
 struct ll_validator_thread {
-    /* the lock in whose call the thread is, by depth of interrupts; bit 0: a release */
+    /* the lock in whose call the thread is, with VA_CALL_*, by depth of interrupts */
     LL_OWN_LINE uint64_t in_call[LL_VALIDATOR_IRQ_NEST + 1];
     uint64_t chain;
     uint32_t depth, base; /* entries; those below base belong to what was interrupted */

@@ -185,7 +185,7 @@ void ll_validator_acquire_ww(struct ll_validator_thread *t, struct ll_validator_
     r = va_request(t, l, 0, site);
     r.outer = &c->outer;
     if (holds_through(t, l, c)) { /* what the call will answer is -EALREADY */
-        eng_own_set(&t->in_call[t->irq_depth], va_word(l));
+        eng_own_set(&t->in_call[t->irq_depth], va_word(l) | VA_CALL_AGAIN);
         return;
     }
     va_check_acquire(t, &r, true);
@@ -221,18 +221,19 @@ void ll_validator_acquired_ww(struct ll_validator_thread *t, struct ll_validator
                               struct ll_validator_context *c, bool slow, int ret,
                               const struct ll_site *site)
 {
+    bool again = t->in_call[t->irq_depth] & VA_CALL_AGAIN;
+
     eng_own_set(&t->in_call[t->irq_depth], 0);
     if (!va_is_initialised(l) || !c->open || c->thread != t)
         return;
-    if (holds_through(t, l, c)) { /* held before: nothing has changed, unless it was not seen */
+    if (again) {
         if (ret == 0)
             tell(t, VA_RECURSION, site, l, "got, which it held before,");
-        return;
-    }
-    if (ret == 0)
+    } else if (ret == 0) {
         got(t, l, c, site);
-    else
+    } else {
         lost(t, l, c, slow, ret, site);
+    }
 }
 
 void va_acquired_plain(struct ll_validator_thread *t, struct ll_validator_lock *l)

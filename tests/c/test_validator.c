@@ -144,7 +144,7 @@ static void try_annotations(void)
         {"twice the same level", "A:1A':1.", "same-class"},
         {"nested", "BA^BA'^B.", ""},
         {"nested, one not", "BA^BA'.", "same-class"},
-        {"not nested, then nested", "ABA'^B.", "same-class, inversion"},
+        {"not nested, then nested", "ABA'^B.", "same-class"},
         {"nested in what is not held", "A^B.", "nest-not-held"},
         {"nested twice the same", "BA^BA^B.", "recursion"},
         {"nested, given back in any order", "BA^BA'^B-A-A'-B", ""},

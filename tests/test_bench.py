@@ -141,3 +141,32 @@ def test_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
     assert figures.median_interval([1.0, 2.0]) is None
     low, high = figures.ratio_interval([1.0, 1.1, 0.9] * 9, [2.0, 2.2, 1.8] * 9)
     assert low <= 2.0 <= high
+
+
+def test_oversubscription_is_judged_by_undisturbed_repetitions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(SCRIPTS)
+    from tables import oversubscribed as table
+
+    def sampled(rate: float, queued: int = 0) -> Any:
+        n = table.LEAST
+        rates = [rate * (1 + 0.001 * k) for k in range(n)]
+        return table.Samples(rates, [0.1] * n, [2.0] * n, [queued] * n, [0.05] * n)
+
+    samples = {cell: sampled(1e6) for cell in table.cells()}
+    found = [t for each in table.targets(samples).values() for t in each]
+    assert {t.verdict for t in found if "queue" not in t.what} == {"met"}
+    assert [t.verdict for t in found if "queue" in t.what] == ["NOT MET"]  # none lost its CPU
+    samples |= {
+        ("mutex/3.7", 16): sampled(0.5e6),  # below 0.85, 0.60 and 0.55
+        ("mutex/nospin", 4): table.Samples(),
+        ("mutex/mcs", 16): sampled(1e5, queued=1),  # without a bound
+    }
+    by_text = {t.what: t.verdict for each in table.targets(samples).values() for t in each}
+    assert [v for w, v in by_text.items() if w.startswith("mutex/3.7, 16")] == ["NOT MET"] * 3
+    assert {v for w, v in by_text.items() if w.startswith("mutex/nospin, 4")} == {"not measured"}
+    assert {v for w, v in by_text.items() if w.startswith("mutex/mcs, 16")} == {"met"}
+    assert table.all_back(samples, [0.06]).verdict == "met"
+    assert table.all_back(samples, [0.11]).verdict == "NOT MET"
+    assert table.all_back(samples, []).verdict == "not measured"

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from common import ROOT, Effort, Outcome, Progress, UnmeasurableError
+from others import Others
 
 import locklab
 from locklab import _core
@@ -27,7 +28,15 @@ from locklab.environment import identity
 from locklab.render import Notes, Part, Table, show
 
 SCHEMA = "locklab.bench/1"
-TABLES = ("uncontended", "instrumentation", "pingpong", "startup", "server", "check")
+TABLES = (
+    "uncontended",
+    "instrumentation",
+    "pingpong",
+    "oversubscribed",
+    "startup",
+    "server",
+    "check",
+)
 QUICK = 0.12
 WIDTH = 98
 BUSY = 0.05  # share of the CPUs in other hands above which it is said
@@ -50,37 +59,6 @@ def arguments(words: list[str] | None) -> argparse.Namespace:
     if found.effort is not None and not 0 < found.effort <= 100:
         parser.error(f"--effort {found.effort:g} is outside 0 to 100")
     return found
-
-
-def cpu_seconds() -> tuple[float, float] | None:
-    """CPU time since boot that anybody used and that could have been used, None: not told."""
-    try:
-        words = Path("/proc/stat").read_text(encoding="ascii").splitlines()[0].split()[1:9]
-        ticks = [int(word) for word in words]
-    except (OSError, ValueError, IndexError):
-        return None
-    hz = os.sysconf("SC_CLK_TCK")
-    return (sum(ticks) - ticks[3] - ticks[4]) / hz, sum(ticks) / hz
-
-
-def own_seconds() -> float:
-    """CPU time of this process and of its children that have ended."""
-    times = os.times()
-    return times.user + times.system + times.children_user + times.children_system
-
-
-class Others:
-    """Share of all CPUs that other programs use, from here on."""
-
-    def __init__(self) -> None:
-        self._machine, self._own = cpu_seconds(), own_seconds()
-
-    def share(self) -> float | None:
-        now = cpu_seconds()
-        if self._machine is None or now is None or now[1] <= self._machine[1]:
-            return None
-        used = now[0] - self._machine[0] - (own_seconds() - self._own)
-        return round(max(0.0, used) / (now[1] - self._machine[1]), 3)
 
 
 def regime() -> float | None:

@@ -250,6 +250,37 @@ static void a_run_under_each_policy_ends(void)
     }
 }
 
+/* Nobody can leave mutex/mcs's queue, and the next in it seldom has a CPU: a stop ends it all the same,
+ * wherever it hits. How soon is the benchmark's business. */
+static void a_stop_brings_all_threads_back(void)
+{
+    struct ll_error err;
+
+    for (long ms = 1; ms <= 64; ms *= 2) {
+        const struct ll_result *result;
+        struct ll_snapshot now;
+        struct ll_run *run;
+        struct ll_plan p;
+
+        ll_plan_init(&p);
+        p.lock = "mutex/mcs";
+        p.threads = 16;
+        p.seconds = 3600;
+        p.warmup_s = 0;
+        EXPECT(ll_run_start(&p, &run, &err) == 0);
+        do {
+            nap_ms(ms);
+            ll_run_snapshot(run, &now);
+        } while (now.phase != LL_PHASE_MEASURE);
+        ll_run_stop(run);
+        while (ll_run_wait(run, 1.0))
+            ;
+        EXPECT(ll_run_result(run, &result) == 0 && result->status == LL_STATUS_INTERRUPTED);
+        EXPECT(result->failure.text[0] == 0); /* none was given up */
+        ll_run_unref(run);
+    }
+}
+
 int main(void)
 {
     if (!eng_native_attach(0, 1))
@@ -262,5 +293,6 @@ int main(void)
     ticks_hit_spinners_on_crowded_cpus();
     samples_tell_who_sleeps();
     a_run_under_each_policy_ends();
+    a_stop_brings_all_threads_back();
     DONE();
 }

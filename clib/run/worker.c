@@ -190,7 +190,12 @@ int wl_acquire_ww(struct wl_thread *t, uint32_t lock)
 
 int wl_acquire_ww_slow(struct wl_thread *t, uint32_t lock)
 {
-    return with_context(t, &t->slot[lock], t->slot[lock].desc->ww.acquire_slow);
+    struct wl_slot *s = &t->slot[lock];
+    int ret = with_context(t, s, s->desc->ww.acquire_slow);
+
+    if (MEASURES && t->full && ret == 0)
+        eng_native_self->events[LL_EV_ww_slow_wait_ns] += eng_ticks_ns(s->got - s->called);
+    return ret;
 }
 
 void wl_backs_off(struct wl_thread *t, uint32_t depth)

@@ -55,6 +55,8 @@ struct mutex_list {
 
 typedef eng_ptr(struct eng_thread) mutex_owner;
 
+typedef eng_ptr(void) mutex_extra; /* a word of a lock that is built on a mutex */
+
 union mutex_queue { /* of spinners; its tail */
     struct mspin mcs;
     struct osq osq;
@@ -67,11 +69,13 @@ struct mutex {
     struct mutex_list packed_list;
     mutex_owner packed_owner;
     union mutex_queue packed_queue;
+    mutex_extra packed_extra;
     /* where the words are */
     LL_OWN_LINE eng_u32 *wait_lock;
     struct mutex_list *list;
     mutex_owner *owner;
     union mutex_queue *queue;
+    mutex_extra *extra;
     /* parameters */
     uint32_t layout;     /* enum mutex_layout */
     uint32_t xchg_check; /* enum mutex_check */
@@ -84,6 +88,7 @@ struct mutex {
     LL_OWN_LINE struct mutex_list split_list;
     LL_OWN_LINE mutex_owner split_owner;
     LL_OWN_LINE union mutex_queue split_queue;
+    LL_OWN_LINE mutex_extra split_extra;
 };
 
 /* How one caller waits. */
@@ -117,6 +122,7 @@ LL_TEMPLATE int mutex_init(struct mutex *l)
     l->list = split ? &l->split_list : &l->packed_list;
     l->owner = split ? &l->split_owner : &l->packed_owner;
     l->queue = split ? &l->split_queue : &l->packed_queue;
+    l->extra = split ? &l->split_extra : &l->packed_extra;
     return 0;
 }
 

@@ -70,7 +70,8 @@ static const struct ll_expect expect[] = {
 LL_LOCK(ww_wait_die) = {
     .name = "wait-die",
     .family = "ww",
-    .summary = "mutex with contexts: of two that collide the older one waits, the younger backs off",
+    .summary =
+        "mutex with contexts: of two that collide the older one waits, the younger backs off",
     .origin = "Linux 3.11, wound/wait mutex",
     WW_DESCRIPTION,
     .expect = expect,

@@ -42,7 +42,8 @@ struct ww_context {
     /* of its thread alone */
     bool done;
     struct ww_class *of;
-    struct ww *contending_lock; /* that -EDEADLK was returned for; NULL again once one is acquired */
+    struct ww
+        *contending_lock; /* that -EDEADLK was returned for; NULL again once one is acquired */
     uint32_t inject_interval, inject_countdown, injected;
 };
 
@@ -57,7 +58,7 @@ struct ww {
 };
 
 struct ww_node {
-    struct mutex_node base;         /* first */
+    struct mutex_node base;             /* first */
     eng_plain(struct ww_context *) ctx; /* of the thread in the list; NULL: none */
 };
 
@@ -70,7 +71,8 @@ struct ww_call {
 /* The rule; constant, so that it folds away. All but `begin` with wait_lock. */
 struct ww_rule {
     void (*begin)(struct ww_context *ctx); /* optional: nothing is held, a lock is asked for */
-    void (*insert)(struct ww *l, struct ww_node *n, struct ww_context *ctx); /* optional: at the end */
+    void (*insert)(struct ww *l, struct ww_node *n,
+                   struct ww_context *ctx); /* optional: at the end */
     /* `ctx` holds something and wants this lock of `holder` (NULL: of nobody with a context). 0: it may
      * wait; or -EDEADLK */
     int (*refuse)(struct ww *l, struct ww_context *ctx, struct ww_context *holder);

@@ -56,7 +56,7 @@ def run(quick: bool) -> Document:
 def unused(cell: Document) -> float:
     """Share of the CPUs' time that the run left: idle or taken by others, in percent."""
     cpus = len(set(cell["threads"]["cpu"]))
-    used = sum(cell["threads"]["cpu_ns"]) / 1e9
+    used = float(sum(cell["threads"]["cpu_ns"])) / 1e9
     return 100 * max(0.0, 1 - used / (float(cell["total"]["seconds"]) * cpus))
 
 

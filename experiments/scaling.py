@@ -14,17 +14,13 @@ Output       JSON `locklab.scaling/1` with every result document, a figure, the 
 Time         About 7 minutes on 2 CPUs; `--quick` under 10 s.
 """
 
-import argparse
-import json
 import os
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 import locklab
-
-SCHEMA = "locklab.scaling/1"
+from _frame import Document, main
 
 
 @dataclass(frozen=True)
@@ -47,7 +43,7 @@ PLAN = Plan()
 QUICK = replace(PLAN, threads_per_cpu=(0.0, 1.0), rounds=1, seconds=0.08, warmup_s=0.01)
 
 
-def run(plan: Plan) -> dict[str, Any]:
+def run(plan: Plan) -> Document:
     """Measure; the document, which holds all that :func:`plot` and :func:`conclude` need."""
     locks = [lock["id"] for lock in locklab.locks() if lock["family"] in plan.families]
     threads = plan.threads(len(os.sched_getaffinity(0)))
@@ -65,7 +61,7 @@ def run(plan: Plan) -> dict[str, Any]:
             )
             parts.setdefault((lock, n), []).append(result)
     cells = [locklab.merge(results).to_dict() for results in parts.values()]
-    return {"schema": SCHEMA, "plan": asdict(plan), "threads": threads, "cells": cells}
+    return {"plan": asdict(plan), "threads": threads, "cells": cells}
 
 
 def rates(cell: dict[str, Any]) -> list[float]:
@@ -81,7 +77,7 @@ def by_lock(document: dict[str, Any]) -> dict[str, dict[int, dict[str, Any]]]:
     return found
 
 
-def conclude(document: dict[str, Any]) -> list[str]:
+def conclude(document: Document) -> list[str]:
     """What the figures say, a sentence each."""
     locks = by_lock(document)
     excluding = {k: v for k, v in locks.items() if not any(c["overlap"] for c in v.values())}
@@ -103,13 +99,9 @@ def conclude(document: dict[str, Any]) -> list[str]:
     return said
 
 
-def plot(path: Path) -> Path:
-    """Draw a saved document, reading nothing else; the path of the figure."""
-    from matplotlib.figure import Figure
-
-    document = json.loads(path.read_text(encoding="utf-8"))
-    figure = Figure(figsize=(12, 5), layout="constrained")
-    left, right = figure.subplots(1, 2)
+def plot(document: Document, axes: Any) -> None:
+    """Rate and hand-off against threads."""
+    left, right = axes
     for i, (lock, cells) in enumerate(by_lock(document).items()):
         style = {"linestyle": ("-", "--", ":", "-.")[i // 10 % 4], "marker": "os^vDP*X"[i % 8]}
         threads = sorted(cells)
@@ -121,33 +113,9 @@ def plot(path: Path) -> Path:
     left.set(xlabel="threads", ylabel="acquisitions per second, median", yscale="log")
     right.set(xlabel="threads", ylabel="hand-off, median (ns)", yscale="log")
     left.legend(fontsize="x-small", ncols=2)
-    for axes in (left, right):
-        axes.set(xticks=document["threads"])
-    target = path.with_suffix(".svg")
-    figure.savefig(target)
-    return target
-
-
-def main() -> None:
-    """Run, save, plot and conclude; `--plot FILE` draws a saved document again."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="a look at it in 10 s")
-    parser.add_argument("--out", type=Path, default=Path("results"), help="directory (results)")
-    parser.add_argument(
-        "--plot", type=Path, metavar="FILE", help="draw a saved document, only that"
-    )
-    args = parser.parse_args()
-    path = args.plot
-    if path is None:
-        args.out.mkdir(parents=True, exist_ok=True)
-        path = args.out / ("scaling-quick.json" if args.quick else "scaling.json")
-        path.write_text(json.dumps(run(QUICK if args.quick else PLAN)) + "\n", encoding="utf-8")
-    print(f"{path}\n{plot(path)}")
-    for sentence in conclude(json.loads(path.read_text(encoding="utf-8"))):
-        print(f"* {sentence}")
+    for ax in axes:
+        ax.set(xticks=document["threads"])
 
 
 if __name__ == "__main__":
-    main()
+    main("scaling", __doc__, lambda quick: run(QUICK if quick else PLAN), plot, conclude)

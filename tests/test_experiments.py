@@ -58,9 +58,10 @@ def test_quick_look(path: Path, tmp_path: Path) -> None:
     assert [line for line in again.splitlines() if line.startswith("* ")] == conclusion
 
 
-def test_scaling_runs_every_spin_and_host_lock(tmp_path: Path) -> None:
+def test_scaling_runs_every_spin_and_host_lock(monkeypatch: pytest.MonkeyPatch) -> None:
     import importlib.util
 
+    monkeypatch.syspath_prepend(str(ROOT / "experiments"))
     spec = importlib.util.spec_from_file_location("scaling", ROOT / "experiments" / "scaling.py")
     assert spec is not None
     assert spec.loader is not None

@@ -186,6 +186,7 @@ static PyObject *lock_dict(struct mod_state *st, const void *of, size_t i)
         lab_set(d, "lock_size", PyLong_FromUnsignedLong(info.lock_size)) ||
         lab_set(d, "node_size", PyLong_FromUnsignedLong(info.node_size)) ||
         lab_set(d, "has_try", PyBool_FromLong(info.has_try)) ||
+        lab_set(d, "has_until", PyBool_FromLong(info.has_until)) ||
         lab_set(d, "lock_fields", field_list(info.lock_fields)) ||
         lab_set(d, "node_fields", field_list(info.node_fields)) ||
         lab_set(d, "params", param_list(info.params)) ||
@@ -210,9 +211,10 @@ static PyObject *workload_dict(struct mod_state *st, const void *of, size_t i)
 
 static PyObject *client_dict(const struct ll_client_info *info)
 {
-    return Py_BuildValue("{s:N,s:N,s:N,s:N}", "id", lab_str(info->id), "summary",
+    return Py_BuildValue("{s:N,s:N,s:N,s:N,s:N}", "id", lab_str(info->id), "summary",
                          lab_str(info->summary), "kind", lab_str(ll_kind_name(info->kind)),
-                         "needs_try", PyBool_FromLong(info->needs_try));
+                         "needs_try", PyBool_FromLong(info->needs_try), "needs_until",
+                         PyBool_FromLong(info->needs_until));
 }
 
 static PyObject *event_dict(struct mod_state *st, const void *of, size_t i)

@@ -80,7 +80,11 @@ static int find_client(struct check_plan *p, struct ll_error *err)
     p->user.client = p->client->name;
     if (!ll_client_applies(p->client, p->lock))
         return ll_fail(err, -ENOTSUP, "client", "%s has no %s, which the client %s needs",
-                       p->lock_id, p->client->needs_try ? "try_acquire" : "shared mode", id);
+                       p->lock_id,
+                       p->client->needs_try     ? "try_acquire"
+                       : p->client->needs_until ? "acquire_until"
+                                                : "shared mode",
+                       id);
     p->roles = p->client->kind == LL_KIND_SHARED;
     return 0;
 }

@@ -21,7 +21,8 @@ bool ll_client_applies(const struct ll_client_desc *client, const struct ll_lock
 {
     /* every kind can be held exclusively, too */
     return (client->kind == LL_KIND_EXCLUSIVE || client->kind == lock->kind) &&
-           (!client->needs_try || lock->ops.try_acquire);
+           (!client->needs_try || lock->ops.try_acquire) &&
+           (!client->needs_until || lock->ops.acquire_until);
 }
 
 static void body(uint32_t thread, void *arg)

@@ -46,6 +46,23 @@ LL_TEMPLATE bool counters_try_turn(struct ll_client *c, uint32_t thread)
     return true;
 }
 
+/* acquire_until, and the section if that succeeds. Anybody's wait may be cancelled. */
+LL_TEMPLATE void counters_until_turn(struct ll_client *c, uint32_t thread, uint64_t deadline_ns)
+{
+    int answer;
+
+    eng_mark(ENG_ACQUIRING, false);
+    answer = c->lock->ops.acquire_until(c->instance, c->node[thread], deadline_ns);
+    if (answer) {
+        eng_uncancel();
+        c->odd_answers[thread] += answer != -EINTR && !(answer == -ETIMEDOUT && deadline_ns);
+    } else {
+        counters_section(c, thread);
+        c->lock->ops.release(c->instance, c->node[thread]);
+    }
+    eng_mark(ENG_OUTSIDE, false);
+}
+
 /* acquire_shared, a look, release_shared. */
 LL_TEMPLATE void counters_shared_turn(struct ll_client *c, uint32_t thread)
 {
@@ -61,15 +78,18 @@ LL_TEMPLATE void counters_shared_turn(struct ll_client *c, uint32_t thread)
 /* When all threads have ended. NULL: right. */
 LL_TEMPLATE const char *counters_verdict(const struct ll_client *c)
 {
-    uint64_t total = 0, torn = 0;
+    uint64_t total = 0, torn = 0, odd = 0;
 
     for (uint32_t i = 0; i < c->threads; i++) {
         total += c->entered[i];
         torn += c->torn[i];
+        odd += c->odd_answers[i];
     }
     if (torn)
         return "two threads were inside at once: the counters were seen to differ";
     if (c->first.raw != total || c->second.raw != total)
         return "two threads were inside at once: an update was lost";
+    if (odd)
+        return "a wait ended for a reason that nobody gave";
     return NULL;
 }

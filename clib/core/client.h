@@ -23,12 +23,13 @@ struct ll_client {                   /* one execution; the caller zeroes and fil
     LL_OWN_LINE eng_u32 bkl;    /* the big lock's word, where an engine gives it to the threads */
     LL_OWN_LINE uint64_t entered[LL_CLIENT_MAX_THREADS]; /* written by its thread alone */
     uint64_t torn[LL_CLIENT_MAX_THREADS];                /* first and second were seen to differ */
+    uint64_t odd_answers[LL_CLIENT_MAX_THREADS];         /* of acquire_until */
 };
 
 struct ll_client_desc {
     const char *name, *summary;
     enum ll_kind kind; /* the least that the lock must offer */
-    bool needs_try;
+    bool needs_try, needs_until;
     bool first_relax_ends; /* checker: the first relax of a thread ends it, the run is incomplete */
     void (*body)(struct ll_client *c, uint32_t thread);
     const char *(*verdict)(const struct ll_client *c); /* NULL: right; else what is wrong */

@@ -181,6 +181,7 @@ int ll_lock_get(size_t i, struct ll_lock_info *out)
         .lock_size = d->lock_size,
         .node_size = d->node_size,
         .has_try = d->ops.try_acquire != NULL,
+        .has_until = d->ops.acquire_until != NULL,
         .lock_fields = d->lock_fields ? d->lock_fields : no_fields,
         .node_fields = d->node_fields ? d->node_fields : no_fields,
         .params = d->params ? d->params : no_params,
@@ -231,6 +232,7 @@ int ll_client_get(size_t i, struct ll_client_info *out)
                                    .id = d->name,
                                    .summary = d->summary,
                                    .kind = d->kind,
-                                   .needs_try = d->needs_try};
+                                   .needs_try = d->needs_try,
+                                   .needs_until = d->needs_until};
     return 0;
 }

@@ -85,6 +85,7 @@ struct ll_lock_info {
     uint32_t engines;                                 /* enum ll_engine */
     uint32_t lock_size, node_size;                    /* bytes */
     bool has_try;                                     /* offers try_acquire */
+    bool has_until;                                   /* offers acquire_until */
     const struct ll_field *lock_fields, *node_fields; /* never NULL */
     const struct ll_param *params;                    /* never NULL */
     const struct ll_expect *expect;                   /* never NULL */
@@ -480,7 +481,7 @@ struct ll_client_info {
     uint32_t size, version;
     const char *id, *summary;
     enum ll_kind kind;
-    bool needs_try;
+    bool needs_try, needs_until;
 };
 LL_API int ll_client_get(size_t i, struct ll_client_info *out); /* -ENOENT: no such entry */
 

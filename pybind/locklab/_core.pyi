@@ -55,6 +55,7 @@ class LockInfo(TypedDict):
     lock_size: int
     node_size: int
     has_try: bool
+    has_until: bool
     lock_fields: list[Field]
     node_fields: list[Field]
     params: list[Param]
@@ -74,6 +75,7 @@ class ClientInfo(TypedDict):
     summary: str
     kind: str
     needs_try: bool
+    needs_until: bool
 
 @type_check_only
 class EventInfo(TypedDict):

@@ -23,8 +23,8 @@ def locks() -> list[Entry]:
         ``id`` (``"spin/mcs"``), ``name``, ``family``, ``kind`` (``exclusive`` or ``shared``),
         ``summary``, ``origin`` (doi or URL), ``engines`` (list), ``claims`` (list: what it
         promises; ``broken`` means that it does not exclude, on purpose), ``lock_size`` and
-        ``node_size`` (bytes), ``has_try``, ``lock_fields`` and ``node_fields`` (list of
-        ``name``, ``offset``, ``size`` in bytes), ``params`` (list), ``expect`` (dict: client of
+        ``node_size`` (bytes), ``has_try``, ``has_until`` (timed and cancellable waits),
+        ``lock_fields`` and ``node_fields`` (list of ``name``, ``offset``, ``size`` in bytes), ``params`` (list), ``expect`` (dict: client of
         the checker to the verdict it must give, ``"none-found"`` or kinds of fault with commas
         between them; a client that is not there must give none-found), ``expect_with`` (list of
         ``client``, ``verdict``, ``setting``: the same where a parameter is not at its default).
@@ -46,7 +46,8 @@ def clients() -> list[Entry]:
     -------
     list of dict
         ``id``, ``summary``, ``kind`` (``exclusive``, or ``shared`` if it needs a lock with that
-        mode) and ``needs_try`` (whether the lock must offer try_acquire).
+        mode), ``needs_try`` and ``needs_until`` (whether the lock must offer try_acquire, or
+        timed and cancellable waits).
 
     Source: the descriptor at the end of each client's file.
     """

@@ -133,5 +133,7 @@ def clients_of(lock: Mapping[str, Any]) -> list[str]:
     return [
         entry["id"]
         for entry in clients()
-        if entry["kind"] in able and (lock["has_try"] or not entry["needs_try"])
+        if entry["kind"] in able
+        and (lock["has_try"] or not entry["needs_try"])
+        and (lock["has_until"] or not entry["needs_until"])
     ]

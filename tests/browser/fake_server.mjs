@@ -42,6 +42,7 @@ const lock = (id, summary, extra = {}) => ({
   lock_size: 64,
   node_size: 64,
   has_try: true,
+  has_until: false,
   lock_fields: [],
   node_fields: [],
   params: [],

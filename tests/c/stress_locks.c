@@ -42,7 +42,7 @@ struct worker {
     pthread_t thread;
     struct eng_thread *engine;
     uint32_t running;
-    uint64_t entered, torn, tried, blocked;
+    uint64_t entered, torn, tried, blocked, gave_up, odd;
 };
 
 static uint64_t now_ns(void)
@@ -62,6 +62,8 @@ static void inside(struct worker *w)
     s->first = seen + 1;
     if (seen % 256 == 0) /* a holder that loses its CPU: else short turns seldom meet */
         sched_yield();
+    if (seen % 8 == 0 && s->desc->ops.acquire_until)
+        eng_delay(10000); /* ... and some that are worth giving up for */
     s->second = seen + 1;
     w->entered++;
 }
@@ -69,6 +71,25 @@ static void inside(struct worker *w)
 static void inside_shared(struct worker *w)
 {
     w->torn += w->s->first != w->s->second;
+}
+
+/* A wait with an end; the disturber cancels some of them. */
+static void turn_until(struct worker *w, unsigned i)
+{
+    const struct ll_lock_desc *d = w->s->desc;
+    void *lock = w->s->box.lock, *node = w->s->box.node[w->index];
+    uint64_t deadline_ns = i & 4 ? eng_now() + 2000 : 0;
+    int answer = d->ops.acquire_until(lock, node, deadline_ns);
+
+    if (!answer) {
+        inside(w);
+        d->ops.release(lock, node);
+        return;
+    }
+    w->gave_up++;
+    w->odd +=
+        answer != -EINTR && !(answer == -ETIMEDOUT && deadline_ns && eng_now() >= deadline_ns);
+    eng_uncancel();
 }
 
 static void turn(struct worker *w, unsigned i)
@@ -85,6 +106,8 @@ static void turn(struct worker *w, unsigned i)
             inside_shared(w);
             d->shared.release_shared(lock, node);
         }
+    } else if (d->ops.acquire_until && i % 4 == 3) {
+        turn_until(w, i);
     } else if (d->ops.try_acquire && i % 4 == 1) {
         w->tried++;
         if (d->ops.try_acquire(lock, node)) {
@@ -120,12 +143,14 @@ static void disturb(struct worker *w, unsigned threads)
 {
     bool any = true;
 
-    while (any) {
+    for (unsigned round = 0; any; round++) {
         nanosleep(&(struct timespec){0, 50000}, NULL);
         any = false;
         for (unsigned i = 0; i < threads; i++) {
             any |= __atomic_load_n(&w[i].running, __ATOMIC_ACQUIRE) != 0;
             __atomic_store_n(&w[i].engine->resched, 1, __ATOMIC_RELAXED);
+            if (round % 4 == 0)
+                eng_native_cancel(w[i].engine);
         }
     }
 }
@@ -135,7 +160,7 @@ static void stress(const char *id, const struct ll_lock_desc *d, const char *bui
 {
     struct stress s = {.desc = d, .box = box_make(d)};
     struct worker w[MAX_THREADS] = {0};
-    uint64_t entered = 0, tried = 0, blocked = 0;
+    uint64_t entered = 0, tried = 0, blocked = 0, gave_up = 0;
 
     pthread_barrier_init(&s.start, NULL, threads + 1);
     s.end_ns = now_ns() + BOUND_NS;
@@ -150,16 +175,20 @@ static void stress(const char *id, const struct ll_lock_desc *d, const char *bui
         pthread_join(w[i].thread, NULL);
         EXPECT(w[i].torn == 0, "%s (%s, %u threads): %lu torn pairs", id, build, threads,
                (unsigned long)w[i].torn);
+        EXPECT(w[i].odd == 0, "%s (%s): %lu odd answers of acquire_until", id, build,
+               (unsigned long)w[i].odd);
         EXPECT(w[i].entered > 0, "%s: a thread never entered", id);
         entered += w[i].entered;
         tried += w[i].tried;
         blocked += w[i].blocked;
+        gave_up += w[i].gave_up;
     }
     EXPECT(s.first == entered && s.second == entered, "%s (%s, %u threads): %lu and %lu, not %lu",
            id, build, threads, (unsigned long)s.first, (unsigned long)s.second,
            (unsigned long)entered);
-    printf("%-22s %-7s %u threads: %6lu entered, %5lu tried, %6lu blocked\n", id, build, threads,
-           (unsigned long)entered, (unsigned long)tried, (unsigned long)blocked);
+    printf("%-22s %-7s %u threads: %6lu entered, %5lu tried, %6lu blocked, %5lu gave up\n", id,
+           build, threads, (unsigned long)entered, (unsigned long)tried, (unsigned long)blocked,
+           (unsigned long)gave_up);
     pthread_barrier_destroy(&s.start);
     box_free(&s.box);
 }

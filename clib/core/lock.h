@@ -75,6 +75,9 @@ struct ll_lock_desc {
     uint32_t class_size, context_size; /* bytes */
     const struct ll_field *class_fields, *context_fields;
     const struct ll_field *lock_fields, *node_fields; /* ascending, no overlap, end-marked */
+    /* optional, of sleeping locks: what holds while somebody waits in the lock; may hold as well
+     * while somebody has it. For the watchdog, which is no thread of the engine. */
+    struct eng_term (*waiters)(const void *lock);
     /* optional: the table of this instance, where a parameter decides where fields lie */
     const struct ll_field *(*fields_of)(const void *lock);
     const struct ll_param *params;  /* optional, end-marked */

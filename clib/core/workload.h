@@ -54,46 +54,61 @@ struct ll_workload_desc {
 #define wl_index LL_BUILD_SYMBOL(wl_index)
 #define wl_more LL_BUILD_SYMBOL(wl_more)
 #define wl_has_shared LL_BUILD_SYMBOL(wl_has_shared)
-#define wl_acquire LL_BUILD_SYMBOL(wl_acquire)
-#define wl_release LL_BUILD_SYMBOL(wl_release)
-#define wl_acquire_shared LL_BUILD_SYMBOL(wl_acquire_shared)
-#define wl_release_shared LL_BUILD_SYMBOL(wl_release_shared)
-#define wl_acquire_nested LL_BUILD_SYMBOL(wl_acquire_nested)
-#define wl_context_init LL_BUILD_SYMBOL(wl_context_init)
-#define wl_context_done LL_BUILD_SYMBOL(wl_context_done)
-#define wl_context_fini LL_BUILD_SYMBOL(wl_context_fini)
-#define wl_acquire_ww LL_BUILD_SYMBOL(wl_acquire_ww)
-#define wl_acquire_ww_slow LL_BUILD_SYMBOL(wl_acquire_ww_slow)
 #define wl_goes_on LL_BUILD_SYMBOL(wl_goes_on)
 #define wl_backs_off LL_BUILD_SYMBOL(wl_backs_off)
 #define wl_holds_all LL_BUILD_SYMBOL(wl_holds_all)
-#define wl_sleep LL_BUILD_SYMBOL(wl_sleep)
 #define wl_job LL_BUILD_SYMBOL(wl_job)
 #define wl_overlap LL_BUILD_SYMBOL(wl_overlap)
+
+/* Calls that the order validator is told of: the instrumented build notes where they stand. */
+struct wl_caller { /* the first member of a struct wl_thread there */
+    const struct ll_site *site;
+};
+#define WL_HERE(t)                                                                                 \
+    __extension__({                                                                                \
+        static const struct ll_site here_ = {__FILE__, __func__, __LINE__};                        \
+        struct wl_thread *caller_ = (t);                                                           \
+        if (ENG_MEASURES)                                                                          \
+            ((struct wl_caller *)(void *)caller_)->site = &here_;                                  \
+        caller_;                                                                                   \
+    })
+#define WL_TOLD(call, t, ...) LL_BUILD_SYMBOL(call)(WL_HERE(t), ##__VA_ARGS__)
+#define wl_acquire(t, lock) WL_TOLD(wl_acquire, t, lock)
+#define wl_release(t, lock) WL_TOLD(wl_release, t, lock)
+#define wl_acquire_shared(t, lock) WL_TOLD(wl_acquire_shared, t, lock)
+#define wl_release_shared(t, lock) WL_TOLD(wl_release_shared, t, lock)
+#define wl_acquire_nested(t, lock, outer) WL_TOLD(wl_acquire_nested, t, lock, outer)
+#define wl_context_init(t) WL_TOLD(wl_context_init, t)
+#define wl_context_done(t) WL_TOLD(wl_context_done, t)
+#define wl_context_fini(t) WL_TOLD(wl_context_fini, t)
+#define wl_acquire_ww(t, lock) WL_TOLD(wl_acquire_ww, t, lock)
+#define wl_acquire_ww_slow(t, lock) WL_TOLD(wl_acquire_ww_slow, t, lock)
+#define wl_sleep(t, ns) WL_TOLD(wl_sleep, t, ns)
 
 uint32_t wl_index(const struct wl_thread *t); /* 0 .. threads - 1 */
 bool wl_more(struct wl_thread *t);            /* false: leave run() */
 bool wl_has_shared(const struct wl_thread *t, uint32_t lock);
-void wl_acquire(struct wl_thread *t, uint32_t lock);
-void wl_release(struct wl_thread *t, uint32_t lock);
-void wl_acquire_shared(struct wl_thread *t, uint32_t lock);
-void wl_release_shared(struct wl_thread *t, uint32_t lock);
+void LL_BUILD_SYMBOL(wl_acquire)(struct wl_thread *t, uint32_t lock);
+void LL_BUILD_SYMBOL(wl_release)(struct wl_thread *t, uint32_t lock);
+void LL_BUILD_SYMBOL(wl_acquire_shared)(struct wl_thread *t, uint32_t lock);
+void LL_BUILD_SYMBOL(wl_release_shared)(struct wl_thread *t, uint32_t lock);
 /* Exclusively, one of many of its class that are taken while `outer` is held: nobody who holds two of
  * them got them without `outer`, so that their order does not matter. */
-void wl_acquire_nested(struct wl_thread *t, uint32_t lock, uint32_t outer);
+void LL_BUILD_SYMBOL(wl_acquire_nested)(struct wl_thread *t, uint32_t lock, uint32_t outer);
 /* Locks of kind ww. A thread has one context at a time; what its calls return, ll_ww_ops says. All are
  * given back by wl_release. Only calls that end with the lock held count as acquisitions. */
-void wl_context_init(struct wl_thread *t);
-void wl_context_done(struct wl_thread *t);
-void wl_context_fini(struct wl_thread *t);
-int wl_acquire_ww(struct wl_thread *t, uint32_t lock);
-int wl_acquire_ww_slow(struct wl_thread *t, uint32_t lock);
+void LL_BUILD_SYMBOL(wl_context_init)(struct wl_thread *t);
+void LL_BUILD_SYMBOL(wl_context_done)(struct wl_thread *t);
+void LL_BUILD_SYMBOL(wl_context_fini)(struct wl_thread *t);
+int LL_BUILD_SYMBOL(wl_acquire_ww)(struct wl_thread *t, uint32_t lock);
+int LL_BUILD_SYMBOL(wl_acquire_ww_slow)(struct wl_thread *t, uint32_t lock);
 /* Marks of a transaction: the context is about to release the `depth` locks it holds because it was
  * told to; it has come to hold all it wanted, after so many restarts. */
 void wl_backs_off(struct wl_thread *t, uint32_t depth);
 void wl_holds_all(struct wl_thread *t, uint32_t restarts);
 /* Shall a turn that may take for ever go on? False: the phase is over, wl_more will say so, too. */
 bool wl_goes_on(const struct wl_thread *t);
-void wl_sleep(struct wl_thread *t, uint64_t ns); /* off the CPU, holding what it holds */
-void wl_job(struct wl_thread *t);                /* a unit of the workload's own work is done */
-void wl_overlap(struct wl_thread *t);            /* the section met somebody else inside */
+void LL_BUILD_SYMBOL(wl_sleep)(struct wl_thread *t,
+                               uint64_t ns); /* off the CPU, holding what it holds */
+void wl_job(struct wl_thread *t);            /* a unit of the workload's own work is done */
+void wl_overlap(struct wl_thread *t);        /* the section met somebody else inside */

@@ -148,6 +148,11 @@ static uint64_t load_term(const struct eng_term *t)
     }
 }
 
+bool eng_native_holds(struct eng_term term)
+{
+    return eng_term_holds(&term, load_term(&term));
+}
+
 static void turns_done(struct eng_thread *self, unsigned turn)
 {
     if (turn >= ENG_POLL_TURNS) {

@@ -128,6 +128,13 @@ void eng_native_irq_point(void);
 void eng_native_probe_hit(struct eng_thread *self, const void *addr, unsigned width,
                           const struct eng_site *site);
 unsigned eng_native_cpu(void);
+/* Does the term hold now? For threads that are none of the engine's, too. */
+bool eng_native_holds(struct eng_term term);
+/* Sleeps in a park, and nobody has woken it yet. For any thread. */
+LL_TEMPLATE bool eng_native_parked(const struct eng_thread *t)
+{
+    return __atomic_load_n(&t->permit, __ATOMIC_RELAXED) == 2;
+}
 void eng_native_delay(uint64_t ns);
 void eng_native_sleep(uint64_t ns, const struct eng_site *site);
 

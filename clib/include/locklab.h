@@ -43,6 +43,9 @@ enum ll_claim {                    /* promises that tests and the checker verify
                 LL_QUEUES = 1u << 3,    /* each waiter waits on its own word */
                 LL_BROKEN = 1u << 4,    /* does not exclude, on purpose: overlap is expected */
                 LL_LIFE_TIME = 1u << 5, /* the last holder may free the lock once it is out */
+                LL_READ_RECURSIVE = 1u
+                                    << 6, /* who holds it shared may take it shared again, even if
+                                                a writer waits */
 };
 
 enum ll_engine { LL_ENGINE_NATIVE = 1u << 0, LL_ENGINE_SIM = 1u << 1, LL_ENGINE_CHECK = 1u << 2 };
@@ -212,6 +215,7 @@ struct ll_plan {
     double watchdog_s;          /* no acquisition by anybody for so long ends the run as hung */
     double tick_s;              /* period of the series */
     bool overhead;              /* afterwards, bare against instrumented in interleaved blocks */
+    bool validate;              /* the order validator looks on; needs LL_BUILD_INSTRUMENTED */
     const struct ll_setting *settings;
     size_t n_settings;
     const char *const *perf; /* user's spellings */
@@ -308,6 +312,8 @@ struct ll_group { /* one group of the run's lock instances, over all threads and
     uint64_t wait_ns, hold_ns, wait_max_ns; /* sums and longest; 0 where no clock is read */
 };
 
+struct ll_validator;
+
 struct ll_result {
     uint32_t size, version;
     enum ll_status status;
@@ -354,6 +360,7 @@ struct ll_result {
     const double *block_bare, *block_instrumented; /* [n_blocks] acquisitions per second */
     double drain_s;                                /* longest drain */
     uint64_t started_ns;                           /* CLOCK_REALTIME */
+    struct ll_validator *validator; /* NULL: the plan asks for none; lives as long as the run */
 };
 /* The result of a finished run (-EAGAIN before); lives as long as the run. */
 LL_API int ll_run_result(struct ll_run *run, const struct ll_result **out);
@@ -701,6 +708,8 @@ LL_API int ll_validator_thread_create(struct ll_validator *validator, const char
                                       struct ll_validator_thread **out);
 /* The thread has ended: may hold nothing. */
 LL_API void ll_validator_thread_end(struct ll_validator_thread *thread, const struct ll_site *site);
+/* Likewise, but it was torn out of what it did: nothing is said of what it holds. */
+LL_API void ll_validator_thread_abandon(struct ll_validator_thread *thread);
 
 /* A lock comes to be and goes; `thread` may be NULL if none of the validator's threads does that.
  * `has_waiters` may be NULL: then nobody looks for stranded ones. 0, -ERANGE (class, subclass). */

@@ -38,7 +38,7 @@ int blocks_run(struct ll_run *run, struct ll_error *err)
     t->block_instrumented = calloc(capacity, sizeof(double));
     if (!t->block_bare || !t->block_instrumented)
         return ll_fail(err, -ENOMEM, "", "out of memory");
-    if ((ret = crew_start(&run->plan, CREW_SIDES, logs, NULL, run->plan.user.seed, &c, err)))
+    if ((ret = crew_start(&run->plan, CREW_SIDES, logs, NULL, NULL, run->plan.user.seed, &c, err)))
         return ret;
     for (uint32_t i = 0; i < c->threads; i++)
         eng_own_set(&c->member[i].log.every_mask, t->last_mask);

@@ -329,6 +329,8 @@ static void *member_main(void *arg)
         self->cpu = c->plan->cpus[m->index];
         self->node = node_of(self->cpu);
         m->error = obey_policies(m);
+        if (!m->error)
+            m->error = guards_enter(c, m->index, self);
         self->on_wake = on_wake;
         self->owner_data = m;
         eng_rseq_attach(); /* where that fails, losses of the CPU are not seen */
@@ -342,8 +344,11 @@ static void *member_main(void *arg)
         self->can_unwind = true;
         if (setjmp(self->unwind) == 0) {
             work(m);
-        } else if (CREW_PHASE(m->wl[0]->want) == LL_PHASE_MEASURE) {
-            end_measure(m); /* torn out of a wait */
+            guards_leave(c, m->index, false);
+        } else { /* torn out of a wait */
+            guards_leave(c, m->index, true);
+            if (CREW_PHASE(m->wl[0]->want) == LL_PHASE_MEASURE)
+                end_measure(m);
         }
         self->can_unwind = false;
         if (c->perf)
@@ -397,8 +402,8 @@ static void wait_until_ready(struct crew *c)
 }
 
 int crew_start(const struct run_plan *plan, uint32_t sides, bool logs,
-               const struct mt_perf_set *perf, uint64_t seed, struct crew **out,
-               struct ll_error *err)
+               const struct mt_perf_set *perf, struct ll_validator *validator, uint64_t seed,
+               struct crew **out, struct ll_error *err)
 {
     struct crew *c = ll_zeroed(sizeof(*c));
     int ret = -ENOMEM;
@@ -410,6 +415,7 @@ int crew_start(const struct run_plan *plan, uint32_t sides, bool logs,
     c->sides = sides;
     c->logs = logs;
     c->perf = perf;
+    c->guards.validator = validator;
     c->seed = seed;
     c->phase = LL_PHASE_START;
     c->member = calloc(c->threads, sizeof(*c->member));
@@ -423,6 +429,8 @@ int crew_start(const struct run_plan *plan, uint32_t sides, bool logs,
         if ((ret = make_member(c, i)))
             goto fail;
     }
+    if ((ret = guards_make(c, err)))
+        goto fail;
     for (uint32_t i = 0; i < c->threads; i++)
         if ((ret = start_member(c, &c->member[i], err))) {
             eng_shared_add32(&c->ready, c->threads - i);
@@ -516,6 +524,7 @@ static void free_memory(struct crew *c)
 {
     const struct run_plan *p = c->plan;
 
+    guards_free(c);
     for (uint32_t k = 0; c->lock && k < p->n_locks; k++)
         if (c->lock[k]) {
             const struct ll_lock_desc *lock = run_plan_group(p, k)->lock[c->variant[0]];

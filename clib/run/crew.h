@@ -13,6 +13,7 @@
 #include "engine/native_thread.h"
 #include "metrics/perf.h"
 #include "metrics/perf_switch.h"
+#include "run/guards.h"
 #include "run/monitor.h"
 #include "run/plan.h"
 #include "run/worker.h"
@@ -63,14 +64,15 @@ struct crew {
     void *ww_class, **context;  /* of the ww locks, [threads]; NULL if there are none */
     struct crew_member *member; /* [threads] */
     struct monitor monitor;
+    struct guards guards;
     LL_OWN_LINE eng_u32 bkl; /* the big lock; who wants it writes it */
 };
 
 /* Makes locks and starts the threads, which wait for the first phase. `sides` 1: the plan's variant;
- * 2: side 0 bare, side 1 instrumented. */
+ * 2: side 0 bare, side 1 instrumented. `validator` (may be NULL) looks on, of a crew with one side. */
 int crew_start(const struct run_plan *plan, uint32_t sides, bool logs,
-               const struct mt_perf_set *perf, uint64_t seed, struct crew **out,
-               struct ll_error *err);
+               const struct mt_perf_set *perf, struct ll_validator *validator, uint64_t seed,
+               struct crew **out, struct ll_error *err);
 /* Leads all threads to the next phase. */
 void crew_lead(struct crew *c, uint32_t phase_word);
 /* Acquisitions of all threads on one side, in the current phase. */

@@ -86,23 +86,40 @@ static void when_due(struct crew *c, struct timespec *next, uint64_t period_ns,
     while (is_before(next, &now));
 }
 
+static void watch(struct crew *c)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    ll_validator_watch(c->guards.validator,
+                       (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
+}
+
 static void *monitor_main(void *arg)
 {
     struct crew *c = arg;
     struct monitor *m = &c->monitor;
-    struct timespec tick, sample;
+    struct {
+        struct timespec next;
+        uint64_t period_ns; /* 0: not at all */
+        void (*work)(struct crew *c);
+    } duty[] = {{{0, 0}, m->tick_ns, monitor_tick},
+                {{0, 0}, m->sample_ns, monitor_sample},
+                {{0, 0}, m->watch_ns, watch}};
+    enum { DUTIES = sizeof(duty) / sizeof(duty[0]) };
 
     pthread_setname_np(pthread_self(), "locklab-monitor");
-    clock_gettime(CLOCK_MONOTONIC, &tick);
-    sample = tick;
+    for (unsigned i = 0; i < DUTIES; i++)
+        clock_gettime(CLOCK_MONOTONIC, &duty[i].next);
     while (!eng_own_read_acq32(&m->stop)) {
-        const struct timespec *first = &tick;
-        if (m->tick_ns)
-            when_due(c, &tick, m->tick_ns, monitor_tick);
-        if (m->sample_ns)
-            when_due(c, &sample, m->sample_ns, monitor_sample);
-        if (m->sample_ns && (!m->tick_ns || is_before(&sample, &tick)))
-            first = &sample;
+        const struct timespec *first = NULL;
+        for (unsigned i = 0; i < DUTIES; i++) {
+            if (!duty[i].period_ns)
+                continue;
+            when_due(c, &duty[i].next, duty[i].period_ns, duty[i].work);
+            if (!first || is_before(&duty[i].next, first))
+                first = &duty[i].next;
+        }
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, first, NULL);
     }
     return NULL;
@@ -147,7 +164,8 @@ int monitor_start(struct crew *c, struct ll_error *err)
 
     m->tick_ns = p->resched == LL_RESCHED_TICK ? 1000000000u / p->hz : 0;
     m->sample_ns = p->owner_run == LL_OWNER_SAMPLE ? MONITOR_SAMPLE_NS : 0;
-    if (!m->tick_ns && !m->sample_ns)
+    m->watch_ns = c->guards.validator ? GUARDS_WATCH_NS : 0;
+    if (!m->tick_ns && !m->sample_ns && !m->watch_ns)
         return 0;
     if (m->sample_ns && (ret = open_stats(c, err))) {
         close_stats(c);

@@ -3,7 +3,8 @@
  *
  * resched=tick: every 1/HZ it asks the spinning threads of each CPU on which more than one thread
  * wants to run to stop spinning, as the timer interrupt of a kernel would. owner_run=sample: every
- * millisecond it reads from procfs which threads are asleep.
+ * millisecond it reads from procfs which threads are asleep. For the order validator it looks for
+ * stranded waiters.
  */
 #pragma once
 
@@ -21,6 +22,7 @@ struct monitor {
     uint32_t stop;      /* atomic */
     uint64_t tick_ns;   /* 0: no ticks */
     uint64_t sample_ns; /* 0: no samples */
+    uint64_t watch_ns;  /* 0: nobody looks for stranded waiters */
     int *stat;          /* [threads] /proc/self/task/TID/stat, if sampled */
 };
 

@@ -86,6 +86,9 @@ static int check_numbers(const struct ll_plan *p, struct ll_error *err)
     if ((unsigned)p->build > LL_BUILD_PROBED || (unsigned)p->owner_run > LL_OWNER_SAMPLE ||
         (unsigned)p->resched > LL_RESCHED_NEVER)
         return ll_fail(err, -EINVAL, "build", "unknown build, owner_run or resched");
+    if (p->validate && p->build == LL_BUILD_BARE)
+        return ll_fail(err, -ENOTSUP, "validate",
+                       "the bare build tells the validator nothing, instrumented and probed do");
     return 0;
 }
 

@@ -55,32 +55,32 @@ static void acquired(struct wl_thread *t, enum vt_call call, uint32_t lock)
     tell(t, call, lock, 0);
 }
 
-void wl_acquire(struct wl_thread *t, uint32_t lock)
+void LL_BUILD_SYMBOL(wl_acquire)(struct wl_thread *t, uint32_t lock)
 {
     desc_of(t, lock)->ops.acquire(t->w->instance[lock], node_of(t, lock));
     acquired(t, VT_ACQUIRE, lock);
 }
 
-void wl_acquire_nested(struct wl_thread *t, uint32_t lock, uint32_t outer)
+void LL_BUILD_SYMBOL(wl_acquire_nested)(struct wl_thread *t, uint32_t lock, uint32_t outer)
 {
     LL_UNUSED(outer);
-    wl_acquire(t, lock);
+    LL_BUILD_SYMBOL(wl_acquire)(t, lock);
 }
 
 /* Told before it happens: what others do then comes after it in what is told. */
-void wl_release(struct wl_thread *t, uint32_t lock)
+void LL_BUILD_SYMBOL(wl_release)(struct wl_thread *t, uint32_t lock)
 {
     tell(t, VT_RELEASE, lock, 0);
     desc_of(t, lock)->ops.release(t->w->instance[lock], node_of(t, lock));
 }
 
-void wl_acquire_shared(struct wl_thread *t, uint32_t lock)
+void LL_BUILD_SYMBOL(wl_acquire_shared)(struct wl_thread *t, uint32_t lock)
 {
     desc_of(t, lock)->shared.acquire_shared(t->w->instance[lock], node_of(t, lock));
     acquired(t, VT_ACQUIRE_SHARED, lock);
 }
 
-void wl_release_shared(struct wl_thread *t, uint32_t lock)
+void LL_BUILD_SYMBOL(wl_release_shared)(struct wl_thread *t, uint32_t lock)
 {
     tell(t, VT_RELEASE_SHARED, lock, 0);
     desc_of(t, lock)->shared.release_shared(t->w->instance[lock], node_of(t, lock));
@@ -91,19 +91,19 @@ static const struct ll_ww_ops *ww_of(const struct wl_thread *t)
     return &t->w->plan.lock[LL_VARIANT_VIRTUAL]->ww;
 }
 
-void wl_context_init(struct wl_thread *t)
+void LL_BUILD_SYMBOL(wl_context_init)(struct wl_thread *t)
 {
     ww_of(t)->context_init(t->w->context[t->index], t->w->ww_class);
     tell(t, VT_CONTEXT_INIT, 0, 0);
 }
 
-void wl_context_done(struct wl_thread *t)
+void LL_BUILD_SYMBOL(wl_context_done)(struct wl_thread *t)
 {
     ww_of(t)->acquire_done(t->w->context[t->index]);
     tell(t, VT_CONTEXT_DONE, 0, 0);
 }
 
-void wl_context_fini(struct wl_thread *t)
+void LL_BUILD_SYMBOL(wl_context_fini)(struct wl_thread *t)
 {
     tell(t, VT_CONTEXT_FINI, 0, 0);
     ww_of(t)->context_fini(t->w->context[t->index]);
@@ -117,14 +117,14 @@ static int told_ww(struct wl_thread *t, enum vt_call call, uint32_t lock, int re
     return (int)tell(t, call, lock, ret);
 }
 
-int wl_acquire_ww(struct wl_thread *t, uint32_t lock)
+int LL_BUILD_SYMBOL(wl_acquire_ww)(struct wl_thread *t, uint32_t lock)
 {
     return told_ww(t, VT_ACQUIRE_WW, lock,
                    ww_of(t)->acquire(t->w->instance[lock], node_of(t, lock),
                                      t->w->context[t->index], &for_ever));
 }
 
-int wl_acquire_ww_slow(struct wl_thread *t, uint32_t lock)
+int LL_BUILD_SYMBOL(wl_acquire_ww_slow)(struct wl_thread *t, uint32_t lock)
 {
     return told_ww(t, VT_ACQUIRE_WW_SLOW, lock,
                    ww_of(t)->acquire_slow(t->w->instance[lock], node_of(t, lock),
@@ -147,7 +147,7 @@ bool wl_goes_on(const struct wl_thread *t)
     return true;
 }
 
-void wl_sleep(struct wl_thread *t, uint64_t ns)
+void LL_BUILD_SYMBOL(wl_sleep)(struct wl_thread *t, uint64_t ns)
 {
     vt_sleep(ns, NULL);
     tell(t, VT_SLEEP, 0, (int64_t)ns);

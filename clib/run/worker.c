@@ -108,94 +108,133 @@ bool wl_has_shared(const struct wl_thread *t, uint32_t lock)
     return t->slot[lock].desc->kind == LL_KIND_SHARED;
 }
 
-void wl_acquire(struct wl_thread *t, uint32_t lock)
+/* Does the order validator look on? */
+LL_TEMPLATE bool is_validated(const struct wl_thread *t)
 {
-    struct wl_slot *s = &t->slot[lock];
+    return MEASURES && LL_UNLIKELY(t->validated != NULL);
+}
 
+/* `outer` is NULL if it is not nested. */
+LL_TEMPLATE void acquire(struct wl_thread *t, struct wl_slot *s, const struct wl_slot *outer)
+{
+    if (is_validated(t)) {
+        if (outer)
+            ll_validator_acquire_nested(t->validated, s->guard, 0, outer->guard, t->caller.site);
+        else
+            ll_validator_acquire(t->validated, s->guard, 0, t->caller.site);
+    }
     before_acquire(t, s);
     s->desc->ops.acquire(s->lock, s->node);
     after_acquire(t, s, true);
+    if (is_validated(t))
+        ll_validator_acquired(t->validated, s->guard, 0);
 }
 
-void wl_acquire_nested(struct wl_thread *t, uint32_t lock, uint32_t outer)
+void LL_BUILD_SYMBOL(wl_acquire)(struct wl_thread *t, uint32_t lock)
 {
-    LL_UNUSED(outer);
-    wl_acquire(t, lock);
+    acquire(t, &t->slot[lock], NULL);
 }
 
-void wl_release(struct wl_thread *t, uint32_t lock)
+void LL_BUILD_SYMBOL(wl_acquire_nested)(struct wl_thread *t, uint32_t lock, uint32_t outer)
+{
+    acquire(t, &t->slot[lock], &t->slot[outer]);
+}
+
+void LL_BUILD_SYMBOL(wl_release)(struct wl_thread *t, uint32_t lock)
 {
     struct wl_slot *s = &t->slot[lock];
-    uint64_t released = MEASURES && t->full ? eng_ticks_settled() : 0;
+    uint64_t released;
 
+    if (is_validated(t))
+        ll_validator_release(t->validated, s->guard, 0, t->caller.site);
+    released = MEASURES && t->full ? eng_ticks_settled() : 0;
     s->desc->ops.release(s->lock, s->node);
+    if (is_validated(t))
+        ll_validator_released(t->validated, s->guard);
     after_release(t, s, released, false);
 }
 
-void wl_acquire_shared(struct wl_thread *t, uint32_t lock)
+void LL_BUILD_SYMBOL(wl_acquire_shared)(struct wl_thread *t, uint32_t lock)
 {
     struct wl_slot *s = &t->slot[lock];
 
+    if (is_validated(t))
+        ll_validator_acquire(t->validated, s->guard, LL_VALIDATOR_SHARED, t->caller.site);
     before_acquire(t, s);
     s->desc->shared.acquire_shared(s->lock, s->node);
     after_acquire(t, s, false);
+    if (is_validated(t))
+        ll_validator_acquired(t->validated, s->guard, 0);
 }
 
-void wl_release_shared(struct wl_thread *t, uint32_t lock)
+void LL_BUILD_SYMBOL(wl_release_shared)(struct wl_thread *t, uint32_t lock)
 {
     struct wl_slot *s = &t->slot[lock];
-    uint64_t released = MEASURES && t->full ? eng_ticks_settled() : 0;
+    uint64_t released;
 
+    if (is_validated(t))
+        ll_validator_release(t->validated, s->guard, LL_VALIDATOR_SHARED, t->caller.site);
+    released = MEASURES && t->full ? eng_ticks_settled() : 0;
     s->desc->shared.release_shared(s->lock, s->node);
+    if (is_validated(t))
+        ll_validator_released(t->validated, s->guard);
     after_release(t, s, released, true);
 }
 
 /* ---- transactions ---- */
 
-void wl_context_init(struct wl_thread *t)
+void LL_BUILD_SYMBOL(wl_context_init)(struct wl_thread *t)
 {
     t->ww->ww.context_init(t->context, t->ww_class);
+    if (is_validated(t))
+        ll_validator_context_init(t->validated, t->guard_context, t->guard_ww_class,
+                                  t->caller.site);
 }
 
-void wl_context_done(struct wl_thread *t)
+void LL_BUILD_SYMBOL(wl_context_done)(struct wl_thread *t)
 {
+    if (is_validated(t))
+        ll_validator_context_done(t->validated, t->guard_context, t->caller.site);
     t->ww->ww.acquire_done(t->context);
 }
 
-void wl_context_fini(struct wl_thread *t)
+void LL_BUILD_SYMBOL(wl_context_fini)(struct wl_thread *t)
 {
+    if (is_validated(t))
+        ll_validator_context_fini(t->validated, t->guard_context, t->caller.site);
     t->ww->ww.context_fini(t->context);
 }
 
 typedef int acquire_ww(void *lock, void *node, void *ctx, const struct ll_ww_wait *wait);
 
-LL_TEMPLATE int with_context(struct wl_thread *t, struct wl_slot *s, acquire_ww *acquire)
+LL_TEMPLATE int with_context(struct wl_thread *t, struct wl_slot *s, bool slow)
 {
     static const struct ll_ww_wait for_ever = {0};
+    acquire_ww *hook = slow ? s->desc->ww.acquire_slow : s->desc->ww.acquire;
     int ret;
 
+    if (is_validated(t))
+        ll_validator_acquire_ww(t->validated, s->guard, t->guard_context, slow, t->caller.site);
     before_acquire(t, s);
-    ret = acquire(s->lock, s->node, t->context, &for_ever);
+    ret = hook(s->lock, s->node, t->context, &for_ever);
     if (ret == 0)
         after_acquire(t, s, true);
     else if (MEASURES)
         after_call(t, t->held > 0);
+    if (is_validated(t))
+        ll_validator_acquired_ww(t->validated, s->guard, t->guard_context, slow, ret,
+                                 t->caller.site);
     return ret;
 }
 
-int wl_acquire_ww(struct wl_thread *t, uint32_t lock)
+int LL_BUILD_SYMBOL(wl_acquire_ww)(struct wl_thread *t, uint32_t lock)
 {
-    return with_context(t, &t->slot[lock], t->slot[lock].desc->ww.acquire);
+    return with_context(t, &t->slot[lock], false);
 }
 
-int wl_acquire_ww_slow(struct wl_thread *t, uint32_t lock)
+int LL_BUILD_SYMBOL(wl_acquire_ww_slow)(struct wl_thread *t, uint32_t lock)
 {
-    struct wl_slot *s = &t->slot[lock];
-    int ret = with_context(t, s, s->desc->ww.acquire_slow);
-
-    if (MEASURES && t->full && ret == 0)
-        eng_native_self->events[LL_EV_ww_slow_wait_ns] += eng_ticks_ns(s->got - s->called);
-    return ret;
+    return with_context(t, &t->slot[lock], true);
 }
 
 void wl_backs_off(struct wl_thread *t, uint32_t depth)
@@ -222,9 +261,10 @@ bool wl_goes_on(const struct wl_thread *t)
 
 /* ---- what is no lock ---- */
 
-void wl_sleep(struct wl_thread *t, uint64_t ns)
+void LL_BUILD_SYMBOL(wl_sleep)(struct wl_thread *t, uint64_t ns)
 {
-    LL_UNUSED(t);
+    if (is_validated(t))
+        ll_validator_sleep(t->validated, t->caller.site);
     eng_count(LL_EV_section_sleeps);
     eng_sleep(ns);
 }

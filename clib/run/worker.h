@@ -23,10 +23,11 @@ struct wl_group_counts { /* of one group of locks; clocks under full */
 struct wl_slot { /* one lock of the run as this thread uses it */
     void *lock, *node;
     const struct ll_lock_desc *desc;
-    struct wl_group_counts *group; /* NULL: the run has one group, the totals say it all */
-    bool counted;                  /* part of totals, histograms and hand-offs */
-    enum eng_loss waits_as;        /* what losing the CPU in its acquire means */
-    uint64_t called, got;          /* ticks, under full */
+    struct ll_validator_lock *guard; /* if the thread is validated */
+    struct wl_group_counts *group;   /* NULL: the run has one group, the totals say it all */
+    bool counted;                    /* part of totals, histograms and hand-offs */
+    enum eng_loss waits_as;          /* what losing the CPU in its acquire means */
+    uint64_t called, got;            /* ticks, under full */
     struct mt_log_entry
         *entry; /* open entry of the hand-off log, NULL if this turn is not logged */
 };
@@ -42,6 +43,7 @@ struct wl_transactions { /* of the current phase; full and events alike */
 };
 
 struct wl_thread {
+    struct wl_caller caller; /* first */
     /* read-only while the worker runs */
     LL_OWN_LINE const uint32_t *phase; /* the controller's word; run() is left when it changes */
     struct wl_slot *slot;
@@ -50,6 +52,9 @@ struct wl_thread {
     struct mt_log *log;            /* NULL: hand-offs are not logged */
     const struct ll_lock_desc *ww; /* NULL: no lock of the run is one */
     void *ww_class, *context;
+    struct ll_validator_thread *validated; /* NULL: no validator looks on */
+    struct ll_validator_context *guard_context;
+    uint32_t guard_ww_class;
     struct wl_transactions *transactions; /* the worker's; NULL as ww */
     /* the worker's */
     LL_OWN_LINE uint32_t want; /* the phase that is being counted */

@@ -100,12 +100,16 @@ int ll_validator_class_get(struct ll_validator *v, size_t i, const char **name, 
 void va_lock_name(const struct ll_validator *v, uint16_t node, uint32_t index,
                   char out[VA_LOCK_NAME])
 {
+    const struct va_class *c = va_class_of(v, node);
     uint32_t subclass = v->node[node].subclass;
+    char level[16] = "";
 
     if (subclass)
-        snprintf(out, VA_LOCK_NAME, "%s[%u]/%u", va_class_of(v, node)->name, index, subclass);
+        snprintf(level, sizeof(level), "/%u", subclass);
+    if (c->instances > 1)
+        snprintf(out, VA_LOCK_NAME, "%s[%u]%s", c->name, index, level);
     else
-        snprintf(out, VA_LOCK_NAME, "%s[%u]", va_class_of(v, node)->name, index);
+        snprintf(out, VA_LOCK_NAME, "%s%s", c->name, level);
 }
 
 /* ---- sites ---- */

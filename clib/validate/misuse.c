@@ -252,6 +252,10 @@ void ll_validator_sleep(struct ll_validator_thread *t, const struct ll_site *sit
 
 static void unlink_lock(struct ll_validator *v, struct ll_validator_lock *l)
 {
+    struct va_class *c = &v->class[l->class_id];
+
+    if (--c->live == 0)
+        c->instances = 0;
     if (l->next)
         l->next->previous = l->previous;
     if (l->previous)
@@ -318,6 +322,7 @@ int ll_validator_lock_init(struct ll_validator *v, struct ll_validator_lock *l, 
         if (v->locks)
             v->locks->previous = l;
         v->locks = l;
+        v->class[class_id].live++;
     }
     pthread_mutex_unlock(&v->mutex);
     return node ? 0 : -ERANGE;

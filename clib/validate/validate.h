@@ -19,7 +19,7 @@
 
 #define VA_NODES 4096u /* classes x subclasses in use; node 0 is none */
 #define VA_NAME 64u
-#define VA_LOCK_NAME 96u /* "class[index]/subclass" */
+#define VA_LOCK_NAME 96u /* "class[index]/subclass"; no index if there is but one */
 #define VA_THREAD_NAME 24u
 #define VA_CHAINS (1u << 15) /* cells of the chain cache; a power of two */
 
@@ -92,7 +92,8 @@ struct va_node {
 
 struct va_class {
     char name[VA_NAME];
-    uint32_t traits, instances;
+    uint32_t traits;
+    uint32_t instances, live; /* numbers given out, since there was none; locks there are */
     uint16_t node[LL_VALIDATOR_SUBCLASSES];
     uint32_t context_class; /* WW: what its contexts are */
 };

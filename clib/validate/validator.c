@@ -103,11 +103,18 @@ static void tell_left(struct ll_validator_thread *t, const struct ll_site *site)
 
 void ll_validator_thread_end(struct ll_validator_thread *t, const struct ll_site *site)
 {
+    va_contexts_left(t, site);
+    pthread_mutex_lock(&t->v->mutex);
+    tell_left(t, site);
+    pthread_mutex_unlock(&t->v->mutex);
+    ll_validator_thread_abandon(t);
+}
+
+void ll_validator_thread_abandon(struct ll_validator_thread *t)
+{
     struct ll_validator *v = t->v;
 
-    va_contexts_left(t, site);
     pthread_mutex_lock(&v->mutex);
-    tell_left(t, site);
     for (struct ll_validator_lock *l = v->locks; l; l = l->next)
         if (eng_own_read(&l->nested) == va_word(t))
             eng_own_set(&l->nested, 0); /* of a nest that was left held */

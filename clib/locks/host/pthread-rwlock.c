@@ -94,7 +94,7 @@ LL_LOCK(host_pthread_rwlock) = {
         "https://pubs.opengroup.org/onlinepubs/9699919799/functions/pthread_rwlock_rdlock.html",
     .kind = LL_KIND_SHARED,
     .lock_size = sizeof(struct host_rwlock),
-    .claims = LL_PARKS,
+    .claims = LL_PARKS | LL_READ_RECURSIVE, /* the default of glibc prefers readers */
     .init = init,
     .fini = fini,
     .ops = {.acquire = acquire, .release = release, .try_acquire = try_acquire},

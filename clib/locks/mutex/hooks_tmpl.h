@@ -73,5 +73,5 @@ static const struct ll_field node_fields[] = {MUTEX_NODE_FIELDS, MUTEX_SPIN_NODE
             .release = release,                                                                    \
             .try_acquire = try_acquire,                                                            \
             .acquire_until = acquire_until},                                                       \
-    .lock_fields = mutex_kernel_fields, .fields_of = fields_of, .node_fields = node_fields,        \
-    .params = params
+    .waiters = mutex_waiters, .lock_fields = mutex_kernel_fields, .fields_of = fields_of,          \
+    .node_fields = node_fields, .params = params

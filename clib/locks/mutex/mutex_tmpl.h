@@ -176,6 +176,14 @@ LL_TEMPLATE bool mutex_grab(struct mutex *l)
     return eng_cas_acq(&l->count, 1, 0); /* pairs with the releases of count */
 }
 
+/* For the watchdog. */
+static struct eng_term mutex_waiters(const void *lock)
+{
+    const struct mutex *l = lock;
+
+    return eng_term_ne_rlx(&l->list->first, NULL);
+}
+
 /* ---- the list; wait_lock is held ---- */
 
 /* Before `next`, or at the end if that is NULL. */

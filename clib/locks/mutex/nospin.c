@@ -87,6 +87,7 @@ LL_LOCK(mutex_nospin) = {
             .release = release,
             .try_acquire = try_acquire,
             .acquire_until = acquire_until},
+    .waiters = mutex_waiters,
     .lock_fields = mutex_kernel_fields,
     .fields_of = fields_of,
     .node_fields = node_fields,

@@ -72,6 +72,14 @@ LL_TEMPLATE bool rwsem_flags_waking(const struct rwsem *l, struct rwsem_policy p
     return p.flag && !(p.mended && l->mode == RWSEM_CLEAR_FIRST);
 }
 
+/* For the watchdog: the sign, which the bias of those who wait sets; also that of a writer inside. */
+static struct eng_term rwsem_waiters(const void *lock)
+{
+    const struct rwsem *l = lock;
+
+    return eng_term_mask_ne_rlx(&l->count, (uint64_t)INT64_MIN, 0);
+}
+
 /* ---- the list; wait_lock is held ---- */
 
 /* Was the list empty? */

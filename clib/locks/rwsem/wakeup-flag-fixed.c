@@ -132,6 +132,7 @@ LL_LOCK(rwsem_wakeup_flag_fixed) = {
                .release_shared = release_shared,
                .try_acquire_shared = rwsem_try_acquire_shared,
                .downgrade = downgrade},
+    .waiters = rwsem_waiters,
     .lock_fields = lock_fields,
     .node_fields = node_fields,
     .params = params,

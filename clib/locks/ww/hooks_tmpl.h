@@ -252,5 +252,6 @@ static const struct ll_field *fields_of(const void *lock)
            .acquire = acquire_ww,                                                                  \
            .acquire_slow = acquire_ww_slow,                                                        \
            .age = age},                                                                            \
-    .lock_fields = kernel_fields, .fields_of = fields_of, .node_fields = node_fields,              \
-    .class_fields = class_fields, .context_fields = context_fields, .params = params
+    .waiters = mutex_waiters, .lock_fields = kernel_fields, .fields_of = fields_of,                \
+    .node_fields = node_fields, .class_fields = class_fields, .context_fields = context_fields,    \
+    .params = params

@@ -177,7 +177,7 @@ LL_TEMPLATE bool mutex_grab(struct mutex *l)
 }
 
 /* For the watchdog. */
-static struct eng_term mutex_waiters(const void *lock)
+LL_TEMPLATE struct eng_term mutex_waiters(const void *lock)
 {
     const struct mutex *l = lock;
 

@@ -73,7 +73,7 @@ LL_TEMPLATE bool rwsem_flags_waking(const struct rwsem *l, struct rwsem_policy p
 }
 
 /* For the watchdog: the sign, which the bias of those who wait sets; also that of a writer inside. */
-static struct eng_term rwsem_waiters(const void *lock)
+LL_TEMPLATE struct eng_term rwsem_waiters(const void *lock)
 {
     const struct rwsem *l = lock;
 

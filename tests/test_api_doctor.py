@@ -112,6 +112,22 @@ def test_git_revision_is_that_of_git() -> None:
     assert environment.git_revision.__wrapped__() == done.stdout.strip()
 
 
+def test_why_there_are_no_switch_records_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    from locklab import doctor
+
+    def refuse(_: object) -> None:
+        text = "owner_run switch-rec needs the context-switch records: EACCES: not for this user"
+        raise locklab.Unsupported(text, code="ENOTSUP", field="owner_run")
+
+    monkeypatch.setattr(doctor._core, "validate", refuse)
+    found = doctor._switch_records()
+    assert (found["available"], found["errno"], found["reason"]) == (
+        False,
+        "EACCES",
+        "not for this user",
+    )
+
+
 # --- what is said about a result ----------------------------------------------------------------
 
 

@@ -51,6 +51,7 @@ def _lasting() -> dict[str, Capability]:
         "rseq": _rseq(),
         "perf-hardware": _perf_hardware(),
         "perf-software": _perf_software(),
+        "switch-records": _switch_records(),
         "perf-limits": _perf_limits(),
         "field-misses": {
             "available": False,
@@ -156,6 +157,19 @@ def _perf_hardware() -> Capability:
 def _perf_software() -> Capability:
     names = ("context-switches", "task-clock", "page-faults", "cpu-migrations")
     return _perf_capability(names, "kernel counters", None)
+
+
+def _switch_records() -> Capability:
+    what = "tells who is on a CPU at once (--owner-run switch-rec)"
+    try:
+        _core.validate({"lock": "spin/tas", "owner_run": "switch-rec"})
+    except LocklabError as error:
+        why = str(error).partition("records: ")[2] or str(error)
+        number, colon, text = why.partition(": ")
+        return _capability(
+            False, what, reason=text if colon else why, errno=number if colon else None
+        )
+    return _capability(True, what, note="each context switch of a thread takes about 2 us more")
 
 
 def _perf_limits() -> Capability:

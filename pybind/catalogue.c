@@ -211,10 +211,11 @@ static PyObject *workload_dict(struct mod_state *st, const void *of, size_t i)
 
 static PyObject *client_dict(const struct ll_client_info *info)
 {
-    return Py_BuildValue("{s:N,s:N,s:N,s:N,s:N}", "id", lab_str(info->id), "summary",
+    return Py_BuildValue("{s:N,s:N,s:N,s:N,s:N,s:N}", "id", lab_str(info->id), "summary",
                          lab_str(info->summary), "kind", lab_str(ll_kind_name(info->kind)),
                          "needs_try", PyBool_FromLong(info->needs_try), "needs_until",
-                         PyBool_FromLong(info->needs_until));
+                         PyBool_FromLong(info->needs_until), "ends_early",
+                         PyBool_FromLong(info->ends_early));
 }
 
 static PyObject *event_dict(struct mod_state *st, const void *of, size_t i)

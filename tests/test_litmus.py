@@ -316,10 +316,27 @@ def test_a_loop_that_nobody_ends_has_no_execution(
 ) -> None:
     file = tmp_path / "t.litmus"
     file.write_text("X86 t\n{ }\nP0 ;\nL: MOV EAX,[x] ;\nCMP EAX,$1 ;\nJNE L ;\nexists (x=0)\n")
-    assert main(["litmus", str(file)]) == 0
-    captured = capsys.readouterr()
-    assert "no execution ends" in captured.err
-    assert "States 0\nNo\n" in captured.out
+    for quantifier in ("exists", "~exists", "forall"):
+        file.write_text(file.read_text().replace("\nexists", f"\n{quantifier}"))
+        assert main(["litmus", str(file)]) == 3
+        captured = capsys.readouterr()
+        assert "no execution ends" in captured.err
+        assert "States 0\nUndecided\n" in captured.out
+        file.write_text(file.read_text().replace(f"\n{quantifier}", "\nexists"))
+
+
+def test_one_witness_decides_though_there_are_more_executions(tmp_path: Path) -> None:
+    text = "X86 t\n{ }\n P0 | P1 ;\n MOV [x],$1 | MOV EAX,[x] ;\n%s (x=1)\n"
+    verdicts = {q: locklab.litmus(text % q, budget=1) for q in ("exists", "~exists", "forall")}
+    assert [verdicts[q].ok for q in verdicts] == [True, False, None]
+    assert not any(v.complete for v in verdicts.values())
+
+
+def test_a_condition_nests_so_deep_and_no_deeper() -> None:
+    text = "X86 t\n{ }\n P0 ;\n MOV [x],$1 ;\nexists %s x=1 %s\n"
+    assert locklab.litmus(text % ("(" * 50, ")" * 50)).ok
+    with pytest.raises(locklab.ConfigError, match="nests deeper than 50"):
+        locklab.litmus(text % ("(" * 5000, ")" * 5000))
 
 
 def test_what_a_bound_leaves_open_is_undecided(

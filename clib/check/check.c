@@ -98,12 +98,12 @@ static void publish(struct ll_check *c)
 
 static void replay(struct ll_check *c)
 {
-    if (check_trace(&c->plan, &c->given)) {
+    if (check_trace(&c->plan, &c->given) && !c->given.unfit) {
         c->finding[c->n_findings++] = c->given;
         c->result.verdict = LL_FAULT;
     } else {
-        c->result.verdict = LL_NONE_FOUND;
-        c->result.reason = "the execution shows no fault";
+        c->result.verdict = LL_INCONCLUSIVE;
+        c->result.reason = "the schedule shows no fault: it is damaged, or not whole";
         check_finding_free(&c->given);
     }
     memset(&c->given, 0, sizeof(c->given));

@@ -48,6 +48,7 @@ struct check_finding {
     double seconds;
     uint8_t *choice; /* [n_choices], sparse */
     uint32_t n_choices;
+    uint32_t unfit; /* of a replay: choices that the program could not follow */
     char schedule[256];
     struct ll_check_step *step;
     uint32_t n_steps;
@@ -76,6 +77,7 @@ struct ll_check {
     struct ll_check_site *site;
     struct check_finding finding[CHECK_FINDINGS];
     uint32_t n_findings;
+    char reason[256]; /* what result.reason may point to */
     struct ll_error error;
 };
 
@@ -105,8 +107,10 @@ const char *check_role(const struct check_plan *plan, const struct ck_fault *fau
 /* Is the fault one that the lock does not promise to be free of? Then it is only a note. */
 bool check_is_note(const struct check_plan *plan, const struct ck_fault *fault);
 
-/* Replaces the execution of `f` by a simpler one that shows the same; until: CLOCK_MONOTONIC s. */
-void check_shrink(const struct check_plan *plan, struct check_finding *f, double until);
+/* Replaces the execution of `f` by a simpler one that shows the same; until: CLOCK_MONOTONIC s. Ends
+ * early when *stop is set. */
+void check_shrink(const struct check_plan *plan, struct check_finding *f, double until,
+                  const uint32_t *stop);
 /* Runs it once more; fills steps, preemptions and schedule. False: it does not show the fault. */
 bool check_trace(const struct check_plan *plan, struct check_finding *f);
 void check_finding_free(struct check_finding *f);

@@ -3,8 +3,9 @@
  *
  *   LOCK[@CLIENT]:TxN[wW][gG][s][p]:HASH[:NAME=VALUE,...]:CHOICES
  *
- * T threads, N turns, W writers, G give-ups if not 1, s for SC, p if starvation is looked for. HASH is that of the lock's code, so that
- * a string is refused when the code has changed. CHOICES has, for each choice that is not the usual
+ * T threads, N turns, W writers, G give-ups if not 1, s for SC, p if starvation is looked for. HASH is
+ * that of the lock's code, so that a string is refused when the code has changed. Names of parameters
+ * and of their values are cut to what tells them from the others. CHOICES has, for each choice that is not the usual
  * one (who ran goes on, else the lowest that can), the distance from the last such and the choice:
  * base-64 digits, five bits of the distance in each, the sixth says that more follow.
  */
@@ -16,6 +17,7 @@
 #include "check/check.h"
 #include "core/memory.h"
 #include "core/params.h"
+#include "core/registry.h"
 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
@@ -76,6 +78,64 @@ static bool is_default(const struct ll_lock_desc *lock, const struct ll_setting 
     return same;
 }
 
+/* The one parameter of the lock whose name begins so, or is this; NULL: none, or several. */
+static const struct ll_param *param_of(const struct ll_lock_desc *lock, const char *name)
+{
+    const struct ll_param *found = NULL;
+
+    for (const struct ll_param *p = lock->params; p && p->name; p++) {
+        if (!strcmp(p->name, name))
+            return p;
+        if (!strncmp(p->name, name, strlen(name))) {
+            if (found)
+                return NULL;
+            found = p;
+        }
+    }
+    return found;
+}
+
+/* Likewise of the names of its values, if it has such. */
+static const char *value_of(const struct ll_param *param, const char *name)
+{
+    const char *found = NULL;
+
+    for (const char *const *v = param->type == LL_PARAM_ENUM ? param->names : NULL; v && *v; v++) {
+        if (!strcmp(*v, name))
+            return *v;
+        if (!strncmp(*v, name, strlen(name))) {
+            if (found)
+                return NULL;
+            found = *v;
+        }
+    }
+    return found;
+}
+
+/* name=value with as few letters as are understood. */
+static void put_setting(struct writer *w, const struct ll_lock_desc *lock,
+                        const struct ll_setting *s)
+{
+    const struct ll_param *param = param_of(lock, s->name);
+    char name[64], value[64];
+    size_t n = 0;
+
+    snprintf(name, sizeof(name), "%s", s->name);
+    snprintf(value, sizeof(value), "%s", s->value);
+    if (param) {
+        do {
+            snprintf(name, sizeof(name), "%.*s", (int)++n, param->name);
+        } while (param_of(lock, name) != param);
+        if (value_of(param, s->value)) {
+            n = 0;
+            do {
+                snprintf(value, sizeof(value), "%.*s", (int)++n, s->value);
+            } while (value_of(param, value) != value_of(param, s->value));
+        }
+    }
+    put(w, "%s=%s", name, value);
+}
+
 static void put_settings(struct writer *w, const struct check_plan *plan)
 {
     const char *before = "";
@@ -83,7 +143,8 @@ static void put_settings(struct writer *w, const struct check_plan *plan)
     for (size_t i = 0; i < plan->user.n_settings; i++) {
         if (is_default(plan->lock, &plan->setting[i]))
             continue;
-        put(w, "%s%s=%s", before, plan->setting[i].name, plan->setting[i].value);
+        put(w, "%s", before);
+        put_setting(w, plan->lock, &plan->setting[i]);
         before = ",";
     }
     if (*before)
@@ -195,9 +256,22 @@ static bool read_choices(const char *text, struct check_finding *f)
     return true;
 }
 
-/* NAME=VALUE,... into the user's settings, which point into the text. */
-static bool read_settings(char *text, struct ll_setting *setting, size_t *n)
+/* What put_setting has cut, whole; what it has not stays. */
+static void spell_out(const struct ll_lock_desc *lock, struct ll_setting *s)
 {
+    const struct ll_param *param = param_of(lock, s->name);
+    const char *value = param ? value_of(param, s->value) : NULL;
+
+    if (param)
+        s->name = param->name;
+    if (value)
+        s->value = value;
+}
+
+/* NAME=VALUE,... into the user's settings, which point into the text or the lock's tables. */
+static bool read_settings(const char *id, char *text, struct ll_setting *setting, size_t *n)
+{
+    const struct ll_lock_desc *lock = ll_lock_find(id, LL_VARIANT_VIRTUAL);
     char *rest = text;
 
     for (char *one; (one = strsep(&rest, ",")); (*n)++) {
@@ -207,6 +281,8 @@ static bool read_settings(char *text, struct ll_setting *setting, size_t *n)
         *equals = 0;
         setting[*n].name = one;
         setting[*n].value = equals + 1;
+        if (lock)
+            spell_out(lock, &setting[*n]);
     }
     return true;
 }
@@ -230,7 +306,7 @@ static int read_parts(const char *whole, char *at, struct check_plan *plan, stru
     user.settings = setting;
     if (!read_size(size, &user))
         return malformed(err, whole, "its second part does not tell threads and turns");
-    if (middle && !read_settings(part(&at), setting, &user.n_settings))
+    if (middle && !read_settings(id, part(&at), setting, &user.n_settings))
         return malformed(err, whole, "its parameters are not name=value");
     if (!read_choices(at, f))
         return malformed(err, whole, "its last part is no list of choices");

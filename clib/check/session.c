@@ -6,6 +6,7 @@
  * wrong needs two writers and a reader. `auto` looks with 0, 1, 2 preemptions first, where faults are
  * short, and then at everything.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,12 +26,16 @@ struct session {
     double deadline;
     uint64_t left; /* executions of the budget */
     uint64_t tries_failed;
-    uint64_t run;  /* executions of all passes, for numbering */
+    uint64_t run;                     /* executions of all passes, for numbering */
+    uint64_t cut;                     /* ... of them, those that were too long */
+    const struct eng_site *long_site; /* in the first of these: who did most of it, and where */
+    uint32_t long_thread;
     bool gives_up; /* some wait of the lock can be given up */
     bool enough;   /* budget, time, stop or --first */
     /* the configuration under way */
     uint32_t n, writers;
     struct ll_program program;
+    struct ck_options options; /* of the pass under way */
     int error;
 };
 
@@ -113,6 +118,18 @@ static bool settled(const struct session *s)
     return false;
 }
 
+/* What was found is to be shown in a simple execution: that takes time, too. */
+static void leave_time(struct session *s)
+{
+    double seconds = s->plan->user.seconds, share = SHRINK_SHARE * seconds;
+    double deadline = s->check->began + seconds - (share < SHRINK_S ? share : SHRINK_S);
+
+    if (s->check->n_findings && s->deadline > deadline)
+        s->deadline = deadline;
+    if (s->options.until > s->deadline)
+        s->options.until = s->deadline;
+}
+
 static bool on_fault(void *arg)
 {
     struct session *s = arg;
@@ -121,6 +138,7 @@ static bool on_fault(void *arg)
     ck_last(&last);
     for (uint32_t i = 0; i < last.n_faults; i++)
         add(s, &last, &last.fault[i]);
+    leave_time(s);
     return s->plan->user.first && settled(s);
 }
 
@@ -141,6 +159,11 @@ static void count(struct session *s, const struct pass *pass, const struct ck_re
     struct ll_check_result *out = &s->check->result;
 
     s->run += r->executions + r->blocked;
+    s->cut += r->cut_operations;
+    if (!s->long_site) {
+        s->long_site = r->long_site;
+        s->long_thread = r->long_thread;
+    }
     eng_own_set(&s->check->executions, s->run);
     eng_own_set(&s->check->pass_executions, 0);
     s->tries_failed += r->tries_failed;
@@ -165,24 +188,25 @@ static void count(struct session *s, const struct pass *pass, const struct ck_re
 /* True: everything that the pass is about was explored. */
 static bool run_pass(struct session *s, struct pass pass)
 {
-    struct ck_options o = check_options(s->plan, pass.strategy);
+    struct ck_options *o = &s->options;
     struct ck_report report;
 
     if (over(s))
         return false;
+    *o = check_options(s->plan, pass.strategy);
     eng_own_set32(&s->check->phase, pass.phase);
-    o.bound = pass.bound;
+    o->bound = pass.bound;
     if (pass.never_gives_up)
-        o.giveups = 0;
-    o.executions = s->plan->user.budget ? s->left : 0;
-    if (pass.executions && (!o.executions || pass.executions < o.executions))
-        o.executions = pass.executions;
-    o.until = pass.until > 0 && pass.until < s->deadline ? pass.until : s->deadline;
-    o.stop = &s->check->stop;
-    o.progress = &s->check->pass_executions;
-    o.on_fault = on_fault;
-    o.on_fault_arg = s;
-    s->error = ck_explore(&s->program.ck, &o, &report);
+        o->giveups = 0;
+    o->executions = s->plan->user.budget ? s->left : 0;
+    if (pass.executions && (!o->executions || pass.executions < o->executions))
+        o->executions = pass.executions;
+    o->until = pass.until > 0 && pass.until < s->deadline ? pass.until : s->deadline;
+    o->stop = &s->check->stop;
+    o->progress = &s->check->pass_executions;
+    o->on_fault = on_fault;
+    o->on_fault_arg = s;
+    s->error = ck_explore(&s->program.ck, o, &report);
     if (s->error) {
         s->enough = true;
         return false;
@@ -194,7 +218,7 @@ static bool run_pass(struct session *s, struct pass pass)
     count(s, &pass, &report);
     if (s->plan->user.first && settled(s))
         s->enough = true;
-    return report.wholly;
+    return report.wholly && !report.cut_operations;
 }
 
 /* ---- configurations ---- */
@@ -367,16 +391,32 @@ static bool run_random(struct session *s)
 
 /* ---- the verdict ---- */
 
+static const char *too_long(struct session *s)
+{
+    snprintf(
+        s->check->reason, sizeof(s->check->reason),
+        "%llu of %llu executions went on for more than %u operations, the first with T%u at "
+        "%s:%u: threads x turns are too many, or a loop there waits without eng_await or eng_relax",
+        (unsigned long long)s->cut, (unsigned long long)s->run, CK_MAX_STEPS, s->long_thread,
+        s->long_site ? check_short_path(s->long_site->file) : "?",
+        s->long_site ? s->long_site->line : 0);
+    return s->check->reason;
+}
+
 static void set_verdict(struct session *s, const struct outcome *first, bool sampled)
 {
     struct ll_check_result *out = &s->check->result;
     bool sampling = s->plan->user.strategy >= LL_STRATEGY_PCT;
+    bool enough = sampling ? sampled : first->wholly || first->patient || first->bound >= 1;
 
     if (eng_own_read(&s->check->n_found)) {
         out->verdict = LL_FAULT;
     } else if (out->executions == 0 && out->blocked == 0 && out->preliminary == 0) {
         out->verdict = LL_INCONCLUSIVE;
         out->reason = "nothing was explored in the time given";
+    } else if (s->cut && (2 * s->cut > s->run || !enough)) {
+        out->verdict = LL_INCONCLUSIVE;
+        out->reason = too_long(s);
     } else if (out->executions == 0) {
         out->verdict = out->blocked ? LL_VACUOUS : LL_INCONCLUSIVE;
         out->reason = out->blocked ? "not one execution came to its end: all were cut off"
@@ -384,7 +424,7 @@ static void set_verdict(struct session *s, const struct outcome *first, bool sam
     } else if (s->plan->user.threads > 1 && !out->waits && !s->tries_failed) {
         out->verdict = LL_VACUOUS;
         out->reason = "the threads never met: no wait of the lock ever blocked anybody";
-    } else if (sampling ? sampled : first->wholly || first->patient || first->bound >= 1) {
+    } else if (enough) {
         out->verdict = LL_NONE_FOUND;
     } else {
         out->verdict = LL_INCONCLUSIVE;
@@ -398,16 +438,17 @@ static void finish_findings(struct session *s)
 {
     struct ll_check *c = s->check;
     double now = check_now(), until = now + SHRINK_SHARE * s->plan->user.seconds;
+    double latest = c->began + s->plan->user.seconds + LATE_S;
 
     if (until > now + SHRINK_S)
         until = now + SHRINK_S;
-    if (until > s->deadline + LATE_S)
-        until = s->deadline + LATE_S;
+    if (until > latest)
+        until = latest;
     eng_own_set32(&c->phase, CHECK_SHRINKING);
     for (uint32_t i = 0; i < c->n_findings; i++) {
         struct check_finding *f = &c->finding[i];
         double share = (until - check_now()) / (c->n_findings - i);
-        check_shrink(s->plan, f, check_now() + (share > 0 ? share : 0));
+        check_shrink(s->plan, f, check_now() + (share > 0 ? share : 0), &c->stop);
         check_trace(s->plan, f);
     }
 }

@@ -1,15 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* shrink.c - the simplest execution that shows a fault: fewest preemptions, then turns, then threads.
+/* shrink.c - a simpler execution that shows a fault: in a smaller program, with fewer preemptions.
  *
- * Small programs are searched with growing bounds on preemptions; what they do not show is made
- * simpler by leaving out one mention after the other from the schedule as it was found.
+ * Programs of few threads and turns are searched with growing bounds on preemptions. The schedule is
+ * then made simpler by leaving out one mention after the other, and the same program is searched for
+ * one with fewer preemptions still.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "check/check.h"
+#include "engine/own.h"
 
-#define TRIES 60000u /* executions of one search */
+#define TRIES 30000u /* executions of one search */
+#define FEW 3u       /* preemptions in which a smaller program is searched */
+#define FEW_TURNS 6u
+
+struct shrinking {
+    const struct check_plan *plan;
+    struct check_finding *f;
+    double until;
+    const uint32_t *stop;
+};
 
 struct search {
     const struct check_plan *plan;
@@ -20,6 +31,20 @@ struct search {
     uint32_t n_choices;
     char text[512];
 };
+
+static bool over(const struct shrinking *k)
+{
+    return check_now() >= k->until || eng_own_read32(k->stop);
+}
+
+static struct ck_options options(const struct shrinking *k, enum ck_strategy strategy)
+{
+    struct ck_options o = check_options(k->plan, strategy);
+
+    o.until = k->until;
+    o.stop = k->stop;
+    return o;
+}
 
 static bool same(const struct search *s, const struct ck_fault *fault)
 {
@@ -73,62 +98,83 @@ static bool search(const struct check_plan *plan, struct check_finding *f, uint3
     return true;
 }
 
-/* With fewer preemptions than `below`, in a program of this size. */
-static bool with_fewer(const struct check_plan *plan, struct check_finding *f, uint32_t threads,
-                       uint32_t n, uint32_t writers, uint32_t below, double until)
+/* With so many preemptions at most, in a program of so many threads and turns, with each split into
+ * roles, one as that of the finding first; then the finding is of that program. */
+static bool with_size(const struct shrinking *k, uint32_t threads, uint32_t n, uint32_t bound)
 {
-    for (uint32_t bound = 0; bound < below && check_now() < until; bound++) {
-        struct ck_options o = check_options(plan, CK_BOUNDED);
-        o.bound = bound;
-        o.executions = TRIES;
-        o.until = until;
-        if (search(plan, f, threads, n, writers, o))
+    struct ck_options o = options(k, CK_BOUNDED);
+    uint32_t writers = k->f->writers < threads ? k->f->writers : threads - 1;
+
+    o.bound = bound;
+    o.executions = TRIES;
+    if (!k->plan->roles)
+        return search(k->plan, k->f, threads, n, threads, o);
+    for (uint32_t w = writers; w >= 1 && !over(k); w--)
+        if (search(k->plan, k->f, threads, n, w, o))
             return true;
-    }
     return false;
 }
 
-/* Leaves out what the fault does not need. */
-static void leave_out(const struct check_plan *plan, struct check_finding *f, double until)
+/* A smaller program is easier to understand, and quicker to search, than a shorter execution of a large
+ * one; so it comes first, if the fault shows there with no more preemptions. */
+static void smaller(const struct shrinking *k)
 {
+    uint32_t threads = k->f->threads, n = k->f->n;
+
+    for (uint32_t bound = 0; bound <= k->f->preemptions && bound <= FEW; bound++)
+        for (uint32_t turns = 2; turns <= FEW_TURNS; turns++) /* of all threads together */
+            for (uint32_t t = turns; t >= 2; t--)
+                if (turns % t == 0 && t <= threads && turns / t <= n && turns < threads * n &&
+                    !over(k) && with_size(k, t, turns / t, bound))
+                    return;
+}
+
+static void fewer(const struct shrinking *k)
+{
+    struct ck_options o = options(k, CK_BOUNDED);
+    struct check_finding *f = k->f;
+
+    o.executions = TRIES;
+    for (o.bound = 0; o.bound < f->preemptions && !over(k); o.bound++)
+        if (search(k->plan, f, f->threads, f->n, f->writers, o))
+            return;
+}
+
+/* Leaves out what the fault does not need. */
+static void leave_out(const struct shrinking *k)
+{
+    struct check_finding *f = k->f;
     uint8_t *kept = malloc(f->n_choices + 1);
     uint32_t n = f->n_choices;
 
     if (!kept)
         return;
     memcpy(kept, f->choice, n);
-    for (uint32_t i = n; i-- > 0 && check_now() < until;) {
-        struct ck_options o = check_options(plan, CK_GIVEN);
+    for (uint32_t i = n; i-- > 0 && !over(k);) {
+        struct ck_options o = options(k, CK_GIVEN);
         uint8_t was = kept[i];
         if (was == CK_USUAL)
             continue;
         kept[i] = CK_USUAL;
         o.given = kept;
         o.n_given = n;
-        if (!search(plan, f, f->threads, f->n, f->writers, o))
+        if (!search(k->plan, f, f->threads, f->n, f->writers, o))
             kept[i] = was;
     }
     free(kept);
 }
 
-void check_shrink(const struct check_plan *plan, struct check_finding *f, double until)
+void check_shrink(const struct check_plan *plan, struct check_finding *f, double until,
+                  const uint32_t *stop)
 {
-    uint32_t most;
+    const struct shrinking k = {plan, f, until, stop};
 
     if (!check_trace(plan, f)) /* makes the choices sparse and counts preemptions */
         return;
-    leave_out(plan, f, until);
+    smaller(&k);
     if (!check_trace(plan, f))
         return;
-    with_fewer(plan, f, f->threads, f->n, f->writers, f->preemptions, until);
-    check_trace(plan, f);
-    most = f->preemptions + 1;
-    for (uint32_t n = 1; n < f->n; n++)
-        if (with_fewer(plan, f, f->threads, n, f->writers, most, until))
-            break;
-    for (uint32_t t = 2; t < f->threads; t++) {
-        uint32_t writers = f->writers < t ? f->writers : t;
-        if (with_fewer(plan, f, t, f->n, plan->roles ? writers : t, most, until))
-            break;
-    }
+    leave_out(&k);
+    if (check_trace(plan, f))
+        fewer(&k);
 }

@@ -331,6 +331,7 @@ bool check_trace(const struct check_plan *plan, struct check_finding *f)
     free(f->choice);
     f->choice = sparse;
     f->n_choices = again.shows ? again.n : report.max_steps;
+    f->unfit = report.unfit;
     check_schedule_write(plan, f);
     return again.shows;
 }

@@ -233,6 +233,8 @@ int ll_client_get(size_t i, struct ll_client_info *out)
                                    .summary = d->summary,
                                    .kind = d->kind,
                                    .needs_try = d->needs_try,
-                                   .needs_until = d->needs_until};
+                                   .needs_until = d->needs_until,
+
+                                   .ends_early = d->first_relax_ends};
     return 0;
 }

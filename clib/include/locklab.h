@@ -489,6 +489,7 @@ struct ll_client_info {
     const char *id, *summary;
     enum ll_kind kind;
     bool needs_try, needs_until;
+    bool ends_early; /* for counting: a thread ends where it would have to wait */
 };
 LL_API int ll_client_get(size_t i, struct ll_client_info *out); /* -ENOENT: no such entry */
 

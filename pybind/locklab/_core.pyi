@@ -76,6 +76,7 @@ class ClientInfo(TypedDict):
     kind: str
     needs_try: bool
     needs_until: bool
+    ends_early: bool
 
 @type_check_only
 class EventInfo(TypedDict):

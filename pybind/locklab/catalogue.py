@@ -47,7 +47,8 @@ def clients() -> list[Entry]:
     list of dict
         ``id``, ``summary``, ``kind`` (``exclusive``, or ``shared`` if it needs a lock with that
         mode), ``needs_try`` and ``needs_until`` (whether the lock must offer try_acquire, or
-        timed and cancellable waits).
+        timed and cancellable waits) and ``ends_early`` (a thread ends where it would have to
+        wait: for comparing counts, no judge of what waits).
 
     Source: the descriptor at the end of each client's file.
     """

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Collection
 from types import TracebackType
 from typing import Any, Self
 
 from locklab import _core, arguments
+from locklab.catalogue import lock_of
 from locklab.check_document import build
 from locklab.check_plan import CheckPlan
 from locklab.environment import load_average
@@ -144,9 +146,23 @@ def _replayed(schedule: str) -> dict[str, Any]:
         property="starvation" if part["starve"] else None,
         giveups=int(part["giveups"] or 1),
         writers=int(part["writers"]) if part["writers"] else None,
-        params=tuple((name, value) for name, _, value in settings),
+        params=tuple(_spelled_out(part["lock"], name, value) for name, _, value in settings),
     )
     return plan.config(part["client"] or "") | {"schedule": schedule}
+
+
+def _spelled_out(lock: str, name: str, value: str) -> tuple[str, str]:
+    """A setting of a schedule, whose names are cut to what tells them from the others."""
+    entry = lock_of(lock)
+    params = {param["name"]: param for param in entry["params"]} if entry else {}
+    whole = _completed(name, params)
+    names = params[whole]["names"] if whole in params else None
+    return whole, _completed(value, names or ())
+
+
+def _completed(word: str, names: Collection[str]) -> str:
+    found = [name for name in names if name.startswith(word)]
+    return found[0] if len(found) == 1 and word not in names else word
 
 
 def check(
@@ -227,7 +243,8 @@ def replay(schedule: str) -> Verdict:
     Returns
     -------
     Verdict
-        With the fault and its trace, or ``none-found`` if the execution shows none.
+        With the fault and its trace, or ``inconclusive`` if the execution shows none: schedules are
+        written for faults, so this one is damaged.
 
     Raises
     ------

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from locklab.litmus_places import Place, Value
 
+_MAX_DEPTH = 50
 _TOKEN = re.compile(
     r"\s*(?P<token>/\\|\\/|=>|<>|!=|[()=~&]|\[[^][]*\]|\d+\s*:\s*%?\w+|-?\s*0[xX][0-9a-fA-F]+"
     r"|-?\s*\d+|[%*]?[A-Za-z_][\w.]*|\S)"
@@ -107,7 +108,7 @@ class Reader:
         self, text: str, atom: Callable[[str, str], Atom], error: Callable[[str], Exception]
     ) -> None:
         self._tokens = [m["token"] for m in _TOKEN.finditer(text)]
-        self._at = 0
+        self._at = self._depth = 0
         self._atom = atom
         self._error = error
 
@@ -128,6 +129,14 @@ class Reader:
         self._at += 1
         return token
 
+    def _deeper(self, read: Callable[[], Condition]) -> Condition:
+        self._depth += 1
+        if self._depth > _MAX_DEPTH:
+            raise self._error(f"the condition nests deeper than {_MAX_DEPTH}")
+        found = read()
+        self._depth -= 1
+        return found
+
     def _or(self) -> Condition:
         return self._joined("\\/", self._and)
 
@@ -144,9 +153,9 @@ class Reader:
     def _not(self) -> Condition:
         token = self._next()
         if token in ("~", "not"):
-            return Not(self._not())
+            return Not(self._deeper(self._not))
         if token == "(":
-            inner = self._or()
+            inner = self._deeper(self._or)
             if self._next() != ")":
                 raise self._error("a ) is missing in the condition")
             return inner

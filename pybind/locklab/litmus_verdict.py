@@ -84,18 +84,20 @@ class LitmusVerdict:
 
     @property
     def ok(self) -> bool | None:
-        """Whether the condition, with its quantifier, holds; None if it is not decided."""
-        if not self.decided:
+        """Whether the condition, with its quantifier, holds; None if it is not decided.
+
+        One execution can decide it, for or against; none at all decides nothing.
+        """
+        witness = self.negative if self.quantifier == "forall" else self.positive
+        if not witness and not (self.complete and self.executions):
             return None
-        if self.quantifier == "forall":
-            return not self.negative
-        return (self.positive > 0) == (self.quantifier == "exists")
+        return (witness > 0) == (self.quantifier == "exists")
 
     @property
     def reason(self) -> str:
-        """Why not every execution was run; ``""`` if it was."""
+        """Why not every execution was run, or that none ends; ``""`` if neither is so."""
         if self.complete:
-            return ""
+            return "" if self.executions else "no execution ends"
         if self.cut:
             return f"{self.cut} executions went round a loop more than {self.turns} times"
         return f"{self.executions} executions in {self.seconds:.3g} s were not all"

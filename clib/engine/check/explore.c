@@ -71,7 +71,7 @@ static void count(enum ck_end end, struct ck_report *r)
     default: r->blocked++;
     }
     r->events += ck.steps;
-    r->cut_operations += end == CK_CUT;
+    r->cut_operations += ck.fair;
     r->cut_giveups += ck.gave_up_all;
     if (ck.steps > r->max_steps)
         r->max_steps = ck.steps;
@@ -124,6 +124,8 @@ int ck_explore(const struct ck_program *program, const struct ck_options *option
     if (!(ret = init(options, report)))
         explore(options, report);
     report->tries_failed = ck.counted[LL_EV_try_failed];
+    if (options->strategy == CK_GIVEN)
+        report->unfit = ck_given_unfit();
     ck_dpor_fini();
     ck_bounded_fini();
     ck_machine_fini();

@@ -119,8 +119,11 @@ struct ck_report {
     bool wholly;           /* all there is was explored */
     bool stopped;          /* by on_fault */
     uint32_t cut_giveups, cut_operations; /* executions in which the bound mattered */
-    uint32_t max_steps;                   /* longest execution */
-    uint64_t memory_bytes;                /* what the explorer holds */
+    const struct eng_site *long_site; /* in the first of the latter: who did most of it, where */
+    uint32_t long_thread;
+    uint32_t unfit;        /* CK_GIVEN: choices that could not be followed, or were left over */
+    uint32_t max_steps;    /* longest execution */
+    uint64_t memory_bytes; /* what the explorer holds */
 };
 
 /* One program at a time in a process. 0, -ENOMEM, -EINVAL. */

@@ -46,8 +46,22 @@ static int fair_choice(uint64_t mask)
     return __builtin_ctzll(mask);
 }
 
+/* Who has gone on most often, and where: a loop that waits by hand looks like that. */
+static void note_long(void)
+{
+    const struct eng_thread *most = &ck.thread[0];
+
+    for (uint32_t i = 1; i < ck.program->threads; i++)
+        if (ck.thread[i].went > most->went)
+            most = &ck.thread[i];
+    ck.report->long_site = most->op.site ? most->op.site : most->last;
+    ck.report->long_thread = most->index;
+}
+
 static LL_SLOW int too_long(uint64_t mask)
 {
+    if (!ck.fair && !ck.report->long_site)
+        note_long();
     if (ck.steps < CK_ALL_STEPS) {
         ck.fair = true;
         return fair_choice(mask);

@@ -222,7 +222,7 @@ static void tell(struct eng_thread *self, struct ck_happening h)
     h.reason = self->reason;
     h.blocked = self->waited;
     h.mark = self->op.mark;
-    h.target = self->op.target;
+    h.target = h.kind == CK_UNPARK ? self->op.target : NULL;
     h.preempts = ck.preempts;
     emit(&h);
 }
@@ -725,6 +725,12 @@ static void op_doorway(void)
 
 static void check_entry(struct eng_thread *self)
 {
+    if ((ck.program->claims & LL_FIFO) && !self->doorway)
+        ck_fault(
+            "fifo", self->index,
+            "T%u is let in, and no operation of its acquire is marked as the doorway whose order "
+            "the lock promises",
+            self->index);
     for (uint32_t i = 0; i < ck.program->threads; i++) {
         const struct eng_thread *u = &ck.thread[i];
         if (u == self)

@@ -216,12 +216,12 @@ void ck_pct_init(uint64_t seed, uint32_t changes)
 static struct {
     const uint8_t *choice;
     uint8_t *sparse;
-    uint32_t n, at;
+    uint32_t n, at, unfit;
 } g;
 
 static void given_begin(void)
 {
-    g.at = 0;
+    g.at = g.unfit = 0;
 }
 
 static int given_choose(uint64_t enabled)
@@ -229,11 +229,24 @@ static int given_choose(uint64_t enabled)
     uint32_t at = g.at++;
     int usual = ck_default_choice(enabled), c = usual;
 
-    if (at < g.n && g.choice[at] != CK_USUAL && enabled & CK_BIT(g.choice[at]))
-        c = g.choice[at];
+    if (at < g.n && g.choice[at] != CK_USUAL) {
+        if (enabled & CK_BIT(g.choice[at]))
+            c = g.choice[at];
+        else
+            g.unfit++;
+    }
     if (g.sparse)
         g.sparse[at] = c == usual ? CK_USUAL : (uint8_t)c;
     return c;
+}
+
+uint32_t ck_given_unfit(void)
+{
+    uint32_t unfit = g.unfit;
+
+    for (uint32_t i = g.at; i < g.n; i++)
+        unfit += g.choice[i] != CK_USUAL;
+    return unfit;
 }
 
 const struct ck_policy ck_given = {

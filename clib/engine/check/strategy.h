@@ -28,6 +28,7 @@ void ck_pct_init(uint64_t seed, uint32_t changes);
 /* Follows choices that are known; CK_USUAL, one that cannot be made, or the end of the list, is left
  * to ck_default_choice. `sparse` (may be NULL) receives what was chosen, CK_USUAL where that is it. */
 void ck_given_init(const uint8_t *choice, uint32_t n, uint8_t *sparse);
+uint32_t ck_given_unfit(void); /* choices of the last execution that did not fit it */
 
 /* What needs no mention in a schedule: the thread that ran goes on; else the lowest that can. */
 int ck_default_choice(uint64_t enabled);

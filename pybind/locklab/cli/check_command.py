@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from locklab import store
-from locklab.catalogue import lock_of
+from locklab.catalogue import clients, lock_of
 from locklab.check_plan import CheckPlan, clients_of
 from locklab.check_report import parts
 from locklab.checking import start_check
@@ -50,8 +50,12 @@ def main(words: Sequence[str]) -> int:
         _publish(verdicts, args)
         return _INTERRUPTED
     _publish(verdicts, args)
-    codes = [EXIT[found.verdict] for found in verdicts]
-    return min(codes, key=_WORST_FIRST.index)
+    return worst(verdicts)
+
+
+def worst(verdicts: Sequence[Verdict]) -> int:
+    """The exit code of several verdicts."""
+    return min((EXIT[found.verdict] for found in verdicts), key=_WORST_FIRST.index)
 
 
 def _plans(args: Namespace) -> list[CheckPlan]:
@@ -62,7 +66,8 @@ def _plans(args: Namespace) -> list[CheckPlan]:
     if args.client != "all" or entry is None or "check" not in entry["engines"]:
         client = None if args.client == "all" else args.client  # the core says what is wrong
         return [CheckPlan.of(**options, client=client)]
-    chosen = clients_of(entry)
+    counting = {client["id"] for client in clients() if client["ends_early"]}
+    chosen = [client for client in clients_of(entry) if client not in counting]
     if args.writers is not None:
         chosen = [client for client in chosen if client == "shared"]
         if not chosen:

@@ -21,7 +21,8 @@ _EXAMPLES = """examples:
   locklab litmus @all                          the files that the file `all` lists, one a line
 
 Exit codes: 0 every test has its verdict, whichever it is; 2 a file cannot be read or has something
-that is not supported (the others are run first); 3 a bound ended a test before it was decided.
+that is not supported (the others are run first); 3 a test was not decided: a bound ended it
+before, or none of its executions ends.
 """
 _MAX_LISTS = 16  # a list may name lists
 
@@ -39,7 +40,7 @@ def main(words: Sequence[str]) -> int:
             sys.stdout.write(store.dump(document))
     if refused:
         return 2
-    return 0 if all(found.decided for found in verdicts) else 3
+    return 0 if all(found.ok is not None for found in verdicts) else 3
 
 
 def _options(words: Sequence[str]) -> Namespace:
@@ -99,12 +100,12 @@ def _warn(text: str) -> None:
 
 
 def _remark(found: LitmusVerdict) -> None:
-    if found.complete and not found.executions:
-        _warn(f"{found.file}: no execution ends")
     if found.complete:
+        if found.reason:
+            _warn(f"{found.file}: {found.reason}")
         return
     option = "--turns" if found.cut else "--seconds"
-    what = "states and numbers may be missing" if found.decided else "undecided"
+    what = "undecided" if found.ok is None else "states and numbers may be missing"
     _warn(f"{found.file}: {what}: {found.reason} (see {option})")
 
 

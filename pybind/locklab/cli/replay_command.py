@@ -13,7 +13,7 @@ from typing import Any
 from locklab import contract, store
 from locklab.check_report import parts, step_cells, trace_columns
 from locklab.checking import SCHEDULE, start_replay
-from locklab.cli.check_command import CHECKS, together
+from locklab.cli.check_command import CHECKS, together, worst
 from locklab.cli.usage import Parser, UsageError, add
 from locklab.errors import ConfigError, LocklabError
 from locklab.render import Table, plain, show
@@ -27,7 +27,8 @@ _EXAMPLES = """examples:
 A schedule tells the lock, the client, threads, turns, parameters and memory model, and it holds a
 hash of the lock's code: once that has changed, it is refused.
 
-Exit codes: 0 the execution shows no fault; 1 it shows one; 2 not a schedule, or an old one.
+Exit codes: 1 it shows the fault; 2 not a schedule, or an old one; 3 it shows no fault, so it is
+damaged or not whole.
 """
 
 
@@ -48,7 +49,7 @@ def main(words: Sequence[str]) -> int:
         show(parts(verdicts[-1].to_dict()), sys.stdout)
     if args.json:
         sys.stdout.write(store.dump(together(verdicts, several=len(verdicts) > 1)))
-    return 1 if any(found.verdict == "fault" for found in verdicts) else 0
+    return worst(verdicts)
 
 
 def _options(words: Sequence[str]) -> Namespace:

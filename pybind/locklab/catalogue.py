@@ -24,9 +24,10 @@ def locks() -> list[Entry]:
         ``summary``, ``origin`` (doi or URL), ``engines`` (list), ``claims`` (list: what it
         promises; ``broken`` means that it does not exclude, on purpose), ``lock_size`` and
         ``node_size`` (bytes), ``has_try``, ``has_until`` (timed and cancellable waits),
-        ``lock_fields`` and ``node_fields`` (list of ``name``, ``offset``, ``size`` in bytes), ``params`` (list), ``expect`` (dict: client of
-        the checker to the verdict it must give, ``"none-found"`` or kinds of fault with commas
-        between them; a client that is not there must give none-found), ``expect_with`` (list of
+        ``lock_fields`` and ``node_fields`` (list of ``name``, ``offset``, ``size`` in bytes),
+        ``params`` (list), ``expect`` (dict: client of the checker to the verdict it must give,
+        ``"none-found"`` or kinds of fault with commas between them; a client that is not there
+        must give none-found), ``expect_with`` (list of
         ``client``, ``verdict``, ``setting``: the same where a parameter is not at its default).
 
     Source: the descriptor at the end of each lock's file.

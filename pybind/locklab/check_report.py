@@ -173,6 +173,8 @@ def _giveups(explored: int, asked: int) -> str:
             "Only executions in which no wait is given up were explored wholly: with give-ups "
             "there are too many for the time or budget."
         )
+    if explored == 0:
+        return "No wait was given up in any execution; --giveups 1 goes further."
     times = "once" if explored == 1 else f"{explored} times"
     return (
         f"Each reason to give up a wait struck a thread at most {times} in an execution; "

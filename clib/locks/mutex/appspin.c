@@ -47,6 +47,7 @@ static LL_SLOW void wake(struct mutex *l)
 
 static void acquire(void *lock, void *node)
 {
+    mutex_sign(node);
     if (!mutex_grab(lock))
         wait(lock, node, (struct mutex_wait){0});
 }
@@ -55,6 +56,7 @@ static int acquire_until(void *lock, void *node, uint64_t deadline_ns)
 {
     const struct mutex_wait w = {.deadline_ns = deadline_ns, .interruptible = true};
 
+    mutex_sign(node);
     return mutex_grab(lock) ? 0 : wait(lock, node, w);
 }
 
@@ -66,7 +68,7 @@ static bool try_acquire(void *lock, void *node)
 
 static void release(void *lock, void *node)
 {
-    LL_UNUSED(node);
+    mutex_unsign(node);
     if (!mutex_leave(lock, policy))
         wake(lock);
 }

@@ -25,6 +25,7 @@ static LL_SLOW void wake(struct mutex *l)
 
 static void acquire(void *lock, void *node)
 {
+    mutex_sign(node);
     if (mutex_enter(lock))
         mutex_set_owner(lock, policy);
     else
@@ -33,6 +34,7 @@ static void acquire(void *lock, void *node)
 
 static int acquire_until(void *lock, void *node, uint64_t deadline_ns)
 {
+    mutex_sign(node);
     if (!mutex_enter(lock))
         return wait_until(lock, node, deadline_ns);
     mutex_set_owner(lock, policy);

@@ -110,6 +110,7 @@ static int acquire_ww(void *lock, void *node, void *context, const struct ll_ww_
 
     if (rule.begin && !eng_read(&ctx->acquired))
         rule.begin(ctx);
+    mutex_sign(node);
     if (mutex_enter(&l->base)) {
         ww_publish(l, ctx, rule);
         mutex_set_owner(&l->base, policy);
@@ -162,6 +163,7 @@ static int acquire_until(void *lock, void *node, uint64_t deadline_ns)
     struct ll_ww_wait how = {.interruptible = true, .deadline_ns = deadline_ns};
     struct ww *l = lock;
 
+    mutex_sign(node);
     if (!mutex_enter(&l->base))
         return wait(l, node, NULL, &how);
     mutex_set_owner(&l->base, policy);
@@ -173,6 +175,7 @@ static void acquire(void *lock, void *node)
     static const struct ll_ww_wait for_ever = {0};
     struct ww *l = lock;
 
+    mutex_sign(node);
     if (mutex_enter(&l->base))
         mutex_set_owner(&l->base, policy);
     else

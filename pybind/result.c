@@ -154,6 +154,7 @@ static int set_histograms(PyObject *d, const struct source *s)
            lab_set(d, "age", lab_histogram_view(s->st, s->run, r->age)) ||
            lab_set(d, "bypass", lab_histogram_view(s->st, s->run, r->bypass)) ||
            lab_set(d, "run_length", lab_histogram_view(s->st, s->run, r->run_length)) ||
+           lab_set(d, "log_pairs", PyLong_FromUnsignedLongLong(r->log_pairs)) ||
            lab_set(d, "bypass_estimated", PyLong_FromUnsignedLongLong(r->bypass_estimated)) ||
            lab_set(d, "bypass_max", PyLong_FromUnsignedLongLong(r->bypass_max)) ||
            lab_set(d, "wait_reason", lab_str(r->wait_reason)) ||

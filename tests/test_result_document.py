@@ -198,10 +198,13 @@ def test_figures_that_follow_from_others() -> None:
         "total": {"seconds": 2.0, "acquisitions": 10},
         "threads": {"cpu": [0, 1, 0], "cpu_ns": [10**9, 10**9, 10**9]},
         "events": {"count_rmw": 25, "spin_queued_ns": 300, "spin_owner_ns": 100},
+        "handoff_log": {"pairs": 9},
+        "handoff_ns": {"count": 2},
     }
     assert derived(document) == {
         "idle_share": 0.25,
         "rmw_per_acquisition": 2.5,
+        "acquisitions_per_handoff": 4.5,
         "queue_over_owner": 3.0,
     }
     document["threads"]["cpu_ns"] = [3 * 10**9] * 3  # read a moment after the phase

@@ -336,6 +336,7 @@ struct ll_result {
     /* acquisitions by others between a thread's call and its acquire; acquisitions in a row by one
      * thread; from the hand-off log, NULL where there is none */
     const struct ll_histogram *bypass, *run_length;
+    uint64_t log_pairs;        /* consecutive owners in the log, by the same thread or another */
     uint64_t bypass_estimated; /* of those in `bypass` */
     uint64_t bypass_max;       /* also of long waits that ended where the log does not sample */
     double handoff_sampled;    /* share of the time in which hand-offs were logged */

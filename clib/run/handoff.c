@@ -203,6 +203,7 @@ static void pair(struct mt_merge *m, const struct owner *next)
     if (!known || prev->thread != next->thread)
         end_run(m, known);
     m->run++;
+    m->out.pairs += known;
     if (known && prev->thread != next->thread && next->got >= prev->released) {
         mt_histogram_record(&m->out.times, eng_ticks_ns(next->got - prev->released));
         m->out.matrix[m->slot[prev->thread] * m->n_cpus + m->slot[next->thread]]++;

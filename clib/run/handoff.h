@@ -67,6 +67,7 @@ uint64_t mt_merge_every(const struct mt_merge *m);
 struct mt_handoffs {
     struct ll_histogram times;       /* ns */
     struct ll_histogram bypass, run; /* acquisitions */
+    uint64_t pairs;                  /* consecutive owners, by the same thread or another */
     uint64_t bypass_estimated;       /* of those in `bypass` */
     uint64_t bypass_max;             /* also of those that were logged alone */
     uint64_t dropped; /* drains whose entries were thrown away because a ring was full */

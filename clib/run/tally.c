@@ -202,6 +202,7 @@ void tally_add(struct ll_run *run, struct crew *crew, double seconds, const doub
         ll_histogram_merge(&t->handoff, &handoffs->times);
         ll_histogram_merge(&t->bypass, &handoffs->bypass);
         ll_histogram_merge(&t->run_length, &handoffs->run);
+        t->out.log_pairs += handoffs->pairs;
         t->out.bypass_estimated += handoffs->bypass_estimated;
         if (handoffs->bypass_max > t->out.bypass_max)
             t->out.bypass_max = handoffs->bypass_max;

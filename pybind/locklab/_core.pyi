@@ -265,6 +265,7 @@ class RunResult(TypedDict):
     age: Histogram | None
     bypass: Histogram | None
     run_length: Histogram | None
+    log_pairs: int
     bypass_estimated: int
     bypass_max: int
     wait_reason: str

@@ -12,6 +12,7 @@ def derived(document: dict[str, Any]) -> dict[str, Any]:
     found = {
         "idle_share": _idle_share(document, reasons),
         "rmw_per_acquisition": _rmw(document, reasons),
+        "acquisitions_per_handoff": _per_handoff(document, reasons),
         "queue_over_owner": _queue_over_owner(document, reasons),
     }
     return found | ({"reasons": reasons} if reasons else {})
@@ -34,6 +35,14 @@ def _rmw(d: dict[str, Any], reasons: dict[str, str]) -> float | None:
         reasons["rmw_per_acquisition"] = "nothing counted the RMWs on the lock's counter"
         return None
     return float(issued / acquisitions)
+
+
+def _per_handoff(d: dict[str, Any], reasons: dict[str, str]) -> float | None:
+    pairs, passed = d.get("handoff_log", {}).get("pairs"), d.get("handoff_ns")
+    if pairs is None or not passed or not passed["count"]:
+        reasons["acquisitions_per_handoff"] = "no hand-off to another thread was logged"
+        return None
+    return float(pairs / passed["count"])
 
 
 def _queue_over_owner(d: dict[str, Any], reasons: dict[str, str]) -> float | None:

@@ -86,6 +86,7 @@ def build(plan: Plan, raw: _core.RunResult, load: list[float] | None) -> tuple[D
         document["handoff_log"] = {
             "sampled_ratio": raw["handoff_sampled"],
             "dropped_windows": raw["log_dropped"],
+            "pairs": raw["log_pairs"],
             "bypass_estimated": raw["bypass_estimated"],
             "bypass_max": raw["bypass_max"],
         }

@@ -243,7 +243,7 @@ def _log(documents: list[dict[str, Any]]) -> dict[str, Any]:
         "sampled_ratio": logged / seconds if seconds else 0.0,
         "dropped_windows": sum(d["handoff_log"]["dropped_windows"] for d in documents),
     }
-    for name, pool in (("bypass_estimated", sum), ("bypass_max", max)):
+    for name, pool in (("pairs", sum), ("bypass_estimated", sum), ("bypass_max", max)):
         values = [d["handoff_log"].get(name) for d in documents]
         if None not in values:
             pooled[name] = pool(values)

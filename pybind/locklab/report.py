@@ -115,6 +115,7 @@ def _figures(d: Document) -> Table:
     for name, label, show, remark in (
         ("idle_share", "idle", percent, "share of the CPUs used that its threads left"),
         ("rmw_per_acquisition", "RMWs", ratio, "on the lock's counter, per acquisition"),
+        ("acquisitions_per_handoff", "in a row", ratio, "acquisitions for each hand-off, mean"),
         (
             "queue_over_owner",
             "queue / owner",
@@ -147,7 +148,7 @@ def _overhead_word(overhead: dict[str, Any]) -> str:
 def _turns(d: Document) -> list[Part]:
     rows = []
     log = d.get("handoff_log", {})
-    for key, label in (("bypass", "bypassed by"), ("run_length", "in a row")):
+    for key, label in (("bypass", "bypassed by"), ("run_length", "short runs")):
         found = d.get(key)
         if found and found["count"]:
             most = max(found["max"], log.get("bypass_max", 0)) if key == "bypass" else found["max"]

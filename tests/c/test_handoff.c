@@ -72,6 +72,7 @@ static void bypasses_and_runs_are_counted(void)
     EXPECT(h->bypass_max == 3 && h->bypass_estimated == 0);
     /* the first run began before the log, the last one has not ended */
     EXPECT(h->run.count == 2 && with_value(&h->run, 2) == 1 && with_value(&h->run, 1) == 1);
+    EXPECT(h->pairs == 4);
     EXPECT(h->times.count == 3 && h->matrix[1] == 1 && h->matrix[2] == 1 && h->matrix[0] == 1);
     forget();
 }

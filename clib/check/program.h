@@ -10,7 +10,7 @@ struct ll_program_spec {
     const struct ll_lock_desc *lock; /* of the virtual build, as the client */
     const struct ll_client_desc *client;
     uint32_t threads, turns;
-    uint32_t writers; /* see struct ll_client */
+    uint32_t writers, orders; /* see struct ll_client */
     const struct ll_setting *settings;
     size_t n_settings;
     uint32_t extra; /* bytes that the caller wants in the same memory */

@@ -10,12 +10,18 @@
 
 #define LL_CLIENT_MAX_THREADS 16u
 
+enum ll_order { LL_ORDER_AB, LL_ORDER_BA, LL_ORDER_A, LL_ORDER_B }; /* in which locks are taken */
+
 struct ll_client {                   /* one execution; the caller zeroes and fills the first part */
     const struct ll_lock_desc *lock; /* of the same engine build */
     uint32_t threads, turns;         /* turns: what each thread does, e.g. acquisitions */
     uint32_t writers;                /* shared mode: threads below this write */
     void *instance;                  /* the lock */
     void *node[LL_CLIENT_MAX_THREADS];
+    /* contexts: `instance` is lock A, this is lock B */
+    void *instance_b, *node_b[LL_CLIENT_MAX_THREADS];
+    void *ww_class, *context[LL_CLIENT_MAX_THREADS];
+    uint32_t orders; /* enum ll_order, two bits for each thread, the first one's lowest */
     /* what the clients keep: fields that the lock must protect */
     LL_OWN_LINE eng_plain(uint64_t) first;
     eng_plain(uint64_t) second; /* equal to `first` whenever nobody is inside */
@@ -25,6 +31,11 @@ struct ll_client {                   /* one execution; the caller zeroes and fil
     uint64_t torn[LL_CLIENT_MAX_THREADS];                /* first and second were seen to differ */
     uint64_t odd_answers[LL_CLIENT_MAX_THREADS];         /* of acquire_until */
 };
+
+static inline enum ll_order ll_order_of(uint32_t orders, uint32_t thread)
+{
+    return (enum ll_order)(orders >> 2 * thread & 3);
+}
 
 struct ll_client_desc {
     const char *name, *summary;

@@ -21,7 +21,13 @@ struct eng_site {
 };
 
 /* Where a client stands, as it tells: around its calls of acquire and release. */
-enum eng_mark { ENG_OUTSIDE, ENG_ACQUIRING, ENG_ENTERED, ENG_LEAVING };
+enum eng_mark {
+    ENG_OUTSIDE,
+    ENG_ACQUIRING,
+    ENG_HOLDING, /* holds a lock and comes for another; keeps nobody out */
+    ENG_ENTERED,
+    ENG_LEAVING
+};
 
 /* clang-format off */
 typedef struct { uint8_t raw; } __attribute__((may_alias)) eng_u8;

@@ -238,7 +238,7 @@ static LL_SLOW void judge_stuck(void)
         const struct eng_thread *t = &ck.thread[i];
         if (t->ended)
             continue;
-        if (t->place == ENG_ENTERED || t->place == ENG_LEAVING)
+        if (t->place >= ENG_HOLDING)
             kind = "deadlock"; /* who has it cannot give it back */
         if (!victim || (t->wait_began && t->wait_began < victim->wait_began))
             victim = t;

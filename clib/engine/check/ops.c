@@ -772,7 +772,7 @@ static void op_mark(enum eng_mark mark, bool shared, const struct eng_site *site
         self->doorway = self->wait_began = 0;
         self->entered++;
         ck.progress_step = ck.steps;
-    } else if (mark == ENG_ACQUIRING) {
+    } else if (mark == ENG_ACQUIRING || mark == ENG_HOLDING) {
         self->doorway = self->wait_began = 0;
     }
 }

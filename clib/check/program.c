@@ -17,6 +17,30 @@ static const struct ll_field client_fields[] = {
     LL_FIELD_END,
 };
 
+static const char order_letters[] = {
+    [LL_ORDER_AB] = 'a', [LL_ORDER_BA] = 'b', [LL_ORDER_A] = 'A', [LL_ORDER_B] = 'B'};
+
+bool ll_orders_read(const char *text, uint32_t threads, uint32_t *orders)
+{
+    *orders = 0;
+    if (strlen(text) != threads || threads > LL_CLIENT_MAX_THREADS)
+        return false;
+    for (uint32_t i = 0; i < threads; i++) {
+        const char *letter = memchr(order_letters, text[i], sizeof(order_letters));
+        if (!letter)
+            return false;
+        *orders |= (uint32_t)(letter - order_letters) << 2 * i;
+    }
+    return true;
+}
+
+void ll_orders_write(uint32_t orders, uint32_t threads, char text[LL_ORDERS_TEXT])
+{
+    for (uint32_t i = 0; i < threads; i++)
+        text[i] = order_letters[ll_order_of(orders, i)];
+    text[threads] = 0;
+}
+
 bool ll_client_applies(const struct ll_client_desc *client, const struct ll_lock_desc *lock)
 {
     /* every kind can be held exclusively, too */

@@ -24,6 +24,12 @@ struct ll_program {
     char name[CK_OBJECTS][24]; /* of objects */
 };
 
+#define LL_ORDERS_TEXT (LL_CLIENT_MAX_THREADS + 1)
+/* Orders as text, a letter for each thread: a is A, then B; b is B, then A; A and B are one of them.
+ * False: not such, or of another number of threads. */
+bool ll_orders_read(const char *text, uint32_t threads, uint32_t *orders);
+void ll_orders_write(uint32_t orders, uint32_t threads, char text[LL_ORDERS_TEXT]);
+
 /* Can the client judge the lock? */
 bool ll_client_applies(const struct ll_client_desc *client, const struct ll_lock_desc *lock);
 

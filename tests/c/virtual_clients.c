@@ -76,7 +76,8 @@ static uint64_t run_client(const char *id, const struct ll_lock_desc *lock,
                                    .threads = FIBERS,
                                    /* later turns would make up for a lost wake-up */
                                    .turns = seen.expected ? 1 : TURNS,
-                                   .writers = 2};
+                                   .writers = 2,
+                                   .orders = LL_ORDER_BA << 2};
     struct ll_program program;
     struct ck_report report;
 

@@ -76,6 +76,12 @@ static LL_SLOW int too_long(uint64_t mask)
     return -1;
 }
 
+/* Nobody can go on, so whoever has come to a park sleeps. */
+static bool spins_on_sleeper(const struct eng_thread *t)
+{
+    return t->op.kind == CK_AWAIT && t->op.owner && t->op.owner->op.kind == CK_PARK;
+}
+
 static LL_SLOW int nobody(void)
 {
     ck.end = CK_COMPLETE;
@@ -86,6 +92,9 @@ static LL_SLOW int nobody(void)
         } else if (!ck.thread[i].ended) {
             ck.end = CK_STUCK;
         }
+    for (uint32_t i = 0; ck.end == CK_STUCK && i < ck.program->threads; i++)
+        if (spins_on_sleeper(&ck.thread[i]))
+            ck.end = CK_IMPATIENT;
     return -1;
 }
 

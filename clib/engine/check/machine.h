@@ -58,6 +58,7 @@ struct ck_op {
     const struct eng_term *term; /* likewise */
     uint32_t n_terms;
     uint32_t reasons; /* to give up: mask of -1 - enum eng_gave_up */
+    const struct eng_thread *owner; /* await: that is off its CPU for ENG_GAVE_UP_OWNER */
     struct eng_thread *target;
     enum eng_mark mark; /* enter, leave */
     bool shared;
@@ -142,7 +143,16 @@ struct ck_foot { /* what an operation touches */
     uint16_t cell[CK_FOOT_CELLS];
 };
 
-enum ck_end { CK_COMPLETE, CK_STUCK, CK_REDUNDANT, CK_CUT, CK_ABORTED, CK_QUIT, CK_RESPLIT };
+enum ck_end {
+    CK_COMPLETE,
+    CK_STUCK,
+    CK_IMPATIENT, /* stuck, but somebody spins on an owner that sleeps: it has no give-up left */
+    CK_REDUNDANT,
+    CK_CUT,
+    CK_ABORTED,
+    CK_QUIT,
+    CK_RESPLIT
+};
 
 /* What a strategy says. */
 struct ck_policy {

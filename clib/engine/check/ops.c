@@ -508,6 +508,7 @@ static int op_await(const struct eng_term *terms, unsigned n, const struct eng_g
     self->op.term = terms;
     self->op.n_terms = n;
     self->op.reasons = reasons_of(giveup);
+    self->op.owner = giveup ? giveup->owner : NULL;
     arrive(self);
     result = self->reason ? self->reason : holding_term(self, &self->op, &value);
     for (unsigned i = 0; i < n; i++) {

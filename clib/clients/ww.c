@@ -19,9 +19,9 @@ LL_TEMPLATE int take(struct transaction *t, uint32_t lock, acquire_ww *acquire)
     int ret;
 
     eng_mark(t->n ? ENG_HOLDING : ENG_ACQUIRING, false);
-    ret = acquire(lock ? c->instance_b : c->instance,
-                  lock ? c->node_b[t->thread] : c->node[t->thread], c->context[t->thread],
-                  &for_ever);
+    ret =
+        acquire(lock ? c->instance_b : c->instance,
+                lock ? c->node_b[t->thread] : c->node[t->thread], c->context[t->thread], &for_ever);
     if (ret == 0)
         t->held[t->n++] = lock;
     return ret;

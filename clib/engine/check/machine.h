@@ -57,7 +57,7 @@ struct ck_op {
     const struct eng_site *site;
     const struct eng_term *term; /* likewise */
     uint32_t n_terms;
-    uint32_t reasons; /* to give up: mask of -1 - enum eng_gave_up */
+    uint32_t reasons;               /* to give up: mask of -1 - enum eng_gave_up */
     const struct eng_thread *owner; /* await: that is off its CPU for ENG_GAVE_UP_OWNER */
     struct eng_thread *target;
     enum eng_mark mark; /* enter, leave */

@@ -14,6 +14,7 @@ static const struct bit claim_bits[] = {
     {LL_QUEUES, "queues"},
     {LL_BROKEN, "broken"},
     {LL_LIFE_TIME, "life-time"},
+    {LL_READ_RECURSIVE, "read-recursive"},
     {0, NULL},
 };
 static const struct bit engine_bits[] = {

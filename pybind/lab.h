@@ -169,4 +169,6 @@ void lab_check_plan_fini(struct lab_check_plan *plan); /* also after a failed in
 PyObject *lab_check_progress(const struct ll_check_progress *p);
 PyObject *lab_check_result(struct mod_state *st, const struct ll_check_result *r);
 
+PyObject *lab_validation(struct mod_state *st, struct ll_validator *v);
+
 double lab_now_s(void); /* monotonic */

@@ -63,6 +63,7 @@ static const struct lab_key keys[] = {
     {"watchdog_s", LAB_REAL, AT(watchdog_s), NULL, NULL},
     {"tick_s", LAB_REAL, AT(tick_s), NULL, NULL},
     {"overhead", LAB_BOOLEAN, AT(overhead), NULL, NULL},
+    {"validate", LAB_BOOLEAN, AT(validate), NULL, NULL},
     {"settings", LAB_OWN, 0, NULL, settings_of},
     {"perf", LAB_OWN, 0, NULL, perf_names},
     {NULL, LAB_OWN, 0, NULL, NULL},

@@ -110,7 +110,7 @@ WRONG_VALUES: list[tuple[dict[str, Any], type[Exception], str, str]] = [
     ({"engine": "sim"}, locklab.Unsupported, "engine", "comes later"),
     ({"engine": "check"}, locklab.Unsupported, "engine", "locklab check"),
     ({"machine": "epyc"}, locklab.Unsupported, "machine", "simulator"),
-    ({"validate": True}, locklab.Unsupported, "validate", "validator"),
+    ({"validate": True, "build": "bare"}, locklab.Unsupported, "validate", "bare build"),
     ({"metrics": "ful"}, locklab.UnknownName, "metrics", "did you mean full"),
     ({"build": "fast"}, locklab.UnknownName, "build", "bare"),
     ({"owner_run": "heartbeats"}, locklab.UnknownName, "owner_run", "did you mean heartbeat"),

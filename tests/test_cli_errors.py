@@ -65,7 +65,7 @@ MISTAKES: list[tuple[list[str], list[str]]] = [
     ([*RUN, "--engine", "sim"], ["--engine", "sim", "later"]),
     ([*RUN, "--engine", "simm"], ["--engine", "did you mean sim"]),
     ([*RUN, "--machine", "epyc"], ["--machine", "not in this release"]),
-    ([*RUN, "--validate"], ["--validate", "not in this release"]),
+    ([*RUN, "--validate", "--build", "bare"], ["--validate", "bare build"]),
     ([*RUN, "--band"], ["--band", "not in this release"]),
     ([*RUN, "-o", "/no/such/dir/x.json"], ["-o/--output", "/no/such/dir/x.json"]),
     ([*RUN, "-o", "/"], ["-o/--output", "is a directory"]),

@@ -205,8 +205,7 @@ static bool repetition(struct ll_run *run, uint32_t index, bool logs)
     uint32_t abandoned;
 
     measure_regime(run, &regime[0]);
-    if (crew_start(&run->plan, 1, logs, run->perf, run->tally.out.validator, p->seed + index, &c,
-                   &err)) {
+    if (crew_start(&run->plan, 1, logs, run->perf, run->validator, p->seed + index, &c, &err)) {
         run_fail(run, LL_STATUS_FAILED, &err);
         return false;
     }
@@ -320,8 +319,8 @@ static void destroy(struct ll_run *run)
 {
     if (run->abandoned)
         return; /* leaked on purpose */
-    if (run->tally.out.validator)
-        ll_validator_destroy(run->tally.out.validator);
+    if (run->validator)
+        ll_validator_destroy(run->validator);
     tally_fini(run);
     series_fini(&run->series);
     free(run->cpu_s);
@@ -354,7 +353,7 @@ int ll_run_start(const struct ll_plan *plan, struct ll_run **out, struct ll_erro
     if (plan->n_perf && (ret = mt_perf_set_new(plan->perf, plan->n_perf, &run->perf, err)))
         goto fail;
 
-    if (plan->validate && (ret = ll_validator_create(NULL, &run->tally.out.validator, err)))
+    if (plan->validate && (ret = ll_validator_create(NULL, &run->validator, err)))
         goto fail;
     run->cpu_s = calloc(plan->threads, sizeof(*run->cpu_s));
     if ((ret = run->cpu_s ? 0 : -ENOMEM) || (ret = tally_init(run)) ||

@@ -43,7 +43,8 @@ struct ll_run {
     uint32_t refs; /* atomic */
     pid_t pid;     /* in a forked child the run is dead */
     struct run_plan plan;
-    struct mt_perf_set *perf; /* NULL: nothing is counted */
+    struct mt_perf_set *perf;       /* NULL: nothing is counted */
+    struct ll_validator *validator; /* NULL: nobody validates */
 
     pthread_t controller;
     pthread_mutex_t mutex; /* protects all below but what says otherwise */

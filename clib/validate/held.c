@@ -139,19 +139,33 @@ void va_make_shared(struct ll_validator_thread *t, struct va_entry *e)
     chain_again(t, (uint32_t)(e - t->held), e->chain);
 }
 
+/* Of a nest the locks say themselves who holds them: the entry knows but their number. */
+LL_TEMPLATE bool stands_for(const struct ll_validator_thread *t, const struct va_entry *e,
+                            const struct ll_validator_lock *l, bool held)
+{
+    if (!e->outer)
+        return e->lock == va_word(l);
+    return t->v->node[e->node].class_id == l->class_id &&
+           (!held || e->shared || eng_own_read(&l->nested) == va_word(t));
+}
+
+static struct va_entry *find(struct ll_validator_thread *t, const struct ll_validator_lock *l,
+                             bool held)
+{
+    for (uint32_t i = t->depth; i > 0; i--)
+        if (stands_for(t, &t->held[i - 1], l, held))
+            return &t->held[i - 1];
+    return NULL;
+}
+
 struct va_entry *va_find(struct ll_validator_thread *t, const struct ll_validator_lock *l)
 {
-    bool nested = eng_own_read(&l->nested) == va_word(t);
+    return find(t, l, true);
+}
 
-    for (uint32_t i = t->depth; i > 0; i--) {
-        struct va_entry *e = &t->held[i - 1];
-
-        if (e->lock == va_word(l))
-            return e;
-        if (nested && e->outer && t->v->node[e->node].class_id == l->class_id)
-            return e;
-    }
-    return NULL;
+struct va_entry *va_find_asked(struct ll_validator_thread *t, const struct ll_validator_lock *l)
+{
+    return find(t, l, false);
 }
 
 void va_drop(struct ll_validator_thread *t, struct va_entry *e, struct ll_validator_lock *l)
@@ -195,7 +209,7 @@ static bool judge_class(struct ll_validator_thread *t, const struct va_request *
         if (r->outer && e->lock == va_word(r->outer))
             nested = true;
         if (e->node != r->node || nested || (e->shared && r->recursive) ||
-            e->lock == va_word(r->lock))
+            (e->lock == va_word(r->lock) && !e->outer))
             continue;
         tell_same_class(t, e, r);
         return false;
@@ -276,7 +290,6 @@ static LL_SLOW bool joins_nest(struct ll_validator_thread *t, const struct va_re
 {
     struct va_entry *e = nest_of(t, r);
 
-    eng_own_set(&r->lock->nested, va_word(t));
     if (!e)
         return false;
     eng_own_set32(&e->refs, e->refs + 1);
@@ -376,9 +389,12 @@ void ll_validator_acquire(struct ll_validator_thread *t, struct ll_validator_loc
 
 void ll_validator_acquired(struct ll_validator_thread *t, struct ll_validator_lock *l, int ret)
 {
+    uint64_t call = t->in_call[t->irq_depth];
     struct va_entry *e;
 
-    if (LL_UNLIKELY(ret != 0) && va_is_initialised(l) && (e = va_find(t, l)))
+    if (LL_UNLIKELY(call & VA_CALL_NESTED) && ret == 0)
+        eng_own_set(&l->nested, va_word(t));
+    if (LL_UNLIKELY(ret != 0) && va_is_initialised(l) && (e = va_find_asked(t, l)))
         va_drop(t, e, l);
     else if (LL_UNLIKELY(l->traits & LL_VALIDATOR_WW) && ret == 0)
         va_acquired_plain(t, l);
@@ -453,6 +469,7 @@ void ll_validator_acquire_nested(struct ll_validator_thread *t, struct ll_valida
     r = request(t, l, how, site);
     r.outer = outer;
     va_check_acquire(t, &r, true);
-    eng_own_set(&t->in_call[t->irq_depth], va_word(l));
+    eng_own_set(&t->in_call[t->irq_depth],
+                va_word(l) | (r.outer && !r.shared ? VA_CALL_NESTED : 0));
     take(t, &r);
 }

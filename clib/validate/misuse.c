@@ -22,7 +22,7 @@ static bool holds(const struct ll_validator_thread *t, const struct ll_validator
     if (eng_own_read(&l->nested) == va_word(t))
         return true;
     for (uint32_t i = 0; i < depth; i++)
-        if (eng_own_read(&t->held[i].lock) == va_word(l))
+        if (eng_own_read(&t->held[i].lock) == va_word(l) && !eng_own_read(&t->held[i].outer))
             return i + 1 < depth || !is_inside(t, l); /* the top may be what it asks for yet */
     return false;
 }

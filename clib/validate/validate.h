@@ -37,8 +37,9 @@ enum va_kind {
 
 /* The call in which a thread is. */
 #define VA_CALL_RELEASE 1u
-#define VA_CALL_AGAIN 2u /* through the context through which it holds the lock */
-#define VA_CALL_BITS UINT64_C(3)
+#define VA_CALL_AGAIN 2u  /* through the context through which it holds the lock */
+#define VA_CALL_NESTED 4u /* exclusively */
+#define VA_CALL_BITS UINT64_C(7)
 
 /* The state of interrupts at an acquisition. */
 #define VA_IN_IRQ 1u
@@ -218,8 +219,10 @@ void va_graph_fini(struct ll_validator *v);
 
 /* ---- held.c ---- */
 
-/* The entry that stands for `l`, or NULL. */
+/* The entry that stands for `l`, which the thread holds, or NULL. */
 struct va_entry *va_find(struct ll_validator_thread *t, const struct ll_validator_lock *l);
+/* The entry that counts `l`, which the thread has asked for and does not get. */
+struct va_entry *va_find_asked(struct ll_validator_thread *t, const struct ll_validator_lock *l);
 /* Takes one lock off an entry. */
 void va_drop(struct ll_validator_thread *t, struct va_entry *e, struct ll_validator_lock *l);
 /* Computes the chain, which begins at `base`, afresh. */

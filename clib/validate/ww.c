@@ -198,6 +198,7 @@ static void got(struct ll_validator_thread *t, struct ll_validator_lock *l,
 {
     if (eng_own_read(&l->context))
         tell(t, VA_WW_STALE_CONTEXT, site, l, "found a context in the free lock");
+    eng_own_set(&l->nested, va_word(t));
     eng_own_set(&l->context, va_word(c));
     c->acquired++;
     c->contending = NULL;
@@ -206,7 +207,7 @@ static void got(struct ll_validator_thread *t, struct ll_validator_lock *l,
 static void lost(struct ll_validator_thread *t, struct ll_validator_lock *l,
                  struct ll_validator_context *c, bool slow, int ret, const struct ll_site *site)
 {
-    struct va_entry *e = va_find(t, l);
+    struct va_entry *e = va_find_asked(t, l);
 
     if (e)
         va_drop(t, e, l);

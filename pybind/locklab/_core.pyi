@@ -5,7 +5,17 @@ The TypedDicts exist for type checkers only: import them under ``if TYPE_CHECKIN
 """
 
 from types import TracebackType
-from typing import Final, Literal, NotRequired, Self, TypeAlias, TypedDict, final, type_check_only
+from typing import (
+    Any,
+    Final,
+    Literal,
+    NotRequired,
+    Self,
+    TypeAlias,
+    TypedDict,
+    final,
+    type_check_only,
+)
 
 ABI: Final[int]
 BUCKETS: Final[int]
@@ -50,7 +60,17 @@ class LockInfo(TypedDict):
     kind: str
     summary: str
     origin: str
-    claims: list[Literal["fifo", "starvation-free", "parks", "queues", "broken", "life-time"]]
+    claims: list[
+        Literal[
+            "fifo",
+            "starvation-free",
+            "parks",
+            "queues",
+            "broken",
+            "life-time",
+            "read-recursive",
+        ]
+    ]
     engines: list[Literal["native", "sim", "check"]]
     lock_size: int
     node_size: int
@@ -171,6 +191,7 @@ class Plan(TypedDict, total=False):
     watchdog_s: float
     tick_s: float
     overhead: bool
+    validate: bool
     settings: _Settings
     perf: list[str] | tuple[str, ...]
 
@@ -242,6 +263,16 @@ class Group(TypedDict):
     wait_max_ns: int
 
 @type_check_only
+class Validation(TypedDict):
+    classes: list[dict[str, str | bool]]
+    edges: list[dict[str, Any]]
+    reports: list[dict[str, Any]]
+    dropped: int
+    restamped: int
+    chains: int
+    most_held: int
+
+@type_check_only
 class RunResult(TypedDict):
     status: Literal["complete", "interrupted", "hung", "failed"]
     failure: Failure
@@ -290,6 +321,7 @@ class RunResult(TypedDict):
     group: list[Group]
     n_waiters: int
     waiter: list[Waiter]
+    validation: Validation | None
     n_blocks: int
     block_bare: Array
     block_instrumented: Array

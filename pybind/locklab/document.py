@@ -107,6 +107,8 @@ def build(plan: Plan, raw: _core.RunResult, load: list[float] | None) -> tuple[D
     document["repeats"] = repeats
     if plan.overhead:
         document["overhead"] = _overhead(raw, arrays)
+    if plan.validate:
+        document["validation"] = raw["validation"]
     document["drain_s"] = raw["drain_s"]
     if reasons:
         document["reasons"] = reasons

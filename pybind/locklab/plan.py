@@ -115,17 +115,11 @@ class Plan:
                 code="ENOTSUP",
                 field="machine",
             )
-        if self.validate:
-            raise Unsupported(
-                "the order validator is not in this release",
-                code="ENOTSUP",
-                field="validate",
-            )
 
     def for_core(self) -> _core.Plan:
         """The dict that ``_core.start`` takes."""
         plan = asdict(self) | {"settings": self.params}
-        for name in ("engine", "machine", "params", "validate"):
+        for name in ("engine", "machine", "params"):
             del plan[name]
         return cast("_core.Plan", plan)
 

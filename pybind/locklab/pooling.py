@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable
 from typing import Any, cast
 
-from locklab import _core, document, work
+from locklab import _core, document, validation, work
 from locklab.derived import derived
 from locklab.errors import ConfigError
 from locklab.result import Result
@@ -209,6 +209,8 @@ def _work(
 ) -> dict[str, Any]:
     """What belongs to the workload; results of earlier releases have none of it."""
     made: dict[str, Any] = {}
+    if all("validation" in d for d in documents):
+        made["validation"] = validation.pooled([d["validation"] for d in documents])
     if all("locks" in d for d in documents):
         made["locks"] = work.pooled_locks([d["locks"] for d in documents])
         made["jobs"] = work.jobs(events.get("jobs"), seconds)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from statistics import median
 from typing import Any
 
+from locklab import validation
 from locklab.document import HISTOGRAMS
 from locklab.errors import Unsupported
 from locklab.explain import findings
@@ -34,6 +35,7 @@ def tables(document: Document) -> list[Part]:
         *_events(document),
         *_perf(document),
         *_waiters(document),
+        *_validation(document),
     ]
     for title, lines in (
         ("not measured", _not_measured(document)),
@@ -283,6 +285,14 @@ def with_errno(entry: dict[str, Any]) -> str:
     """The `reason` of an entry after its `errno`, unless it begins with that already."""
     reason, name = entry.get("reason", "no reason given"), entry.get("errno")
     return reason if not name or reason.startswith(name) else f"{name}: {reason}"
+
+
+def _validation(d: Document) -> list[Part]:
+    if "validation" not in d:
+        return []
+    found = d["validation"]
+    parts: list[Part] = [Notes("", [f"validator: {validation.summary(found)}"])]
+    return parts + [Notes("", validation.lines(report)) for report in found["reports"]]
 
 
 def _waiters(d: Document) -> list[Part]:

@@ -146,7 +146,7 @@ static void try_annotations(void)
         {"nested, one not", "BA^BA'.", "same-class"},
         {"not nested, then nested", "ABA'^B.", "same-class"},
         {"nested in what is not held", "A^B.", "nest-not-held"},
-        {"nested twice the same", "BA^BA^B.", "recursion"},
+        {"nested twice the same", "BA^BA^B.", "recursion, not-held"},
         {"nested, given back in any order", "BA^BA'^B-A-A'-B", ""},
         {"nested, given back twice", "BA^B-A-A", "not-held"},
         {"nested, another in between", "BA^BCA'^B.", "inversion"},

@@ -176,6 +176,33 @@ static void try_mixing(void)
         "sleep-in-spin, inversion");
 }
 
+/* Who waits for a lock through a context does not hold it yet. */
+static void try_collision(void)
+{
+    struct ll_validator_thread *other;
+    struct ll_validator_context c = {0};
+    struct script as = {0};
+    struct ww w;
+
+    ww_open(&w);
+    LL_ASSERT(ll_validator_thread_create(w.v, NULL, NULL, NULL, &other) == 0);
+    ww_run(&w, "init lock0 lock1");
+    ll_validator_context_init(other, &c, w.class_id, NULL);
+    for (int die = 0; die < 2; die++) {
+        ll_validator_acquire_ww(other, &w.o[0], &c, die, NULL);
+        ww_run(&w, die ? "unlock0 fini" : "unlock1");
+        ll_validator_acquired_ww(other, &w.o[0], &c, die, die ? 0 : -EDEADLK, NULL);
+    }
+    ll_validator_release(other, &w.o[0], 0, NULL);
+    ll_validator_released(other, &w.o[0]);
+    ll_validator_context_fini(other, &c, NULL);
+    ll_validator_thread_end(other, NULL);
+    ll_validator_thread_end(w.t, NULL);
+    as.v = w.v;
+    EXPECT(strcmp(script_found(&as), "") == 0, "%s", script_found(&as));
+    ll_validator_destroy(w.v);
+}
+
 /* ---- many of one class ---- */
 
 #define MOST 1000u
@@ -467,6 +494,7 @@ int main(int argc, char **argv)
     prints = argc > 1 && strcmp(argv[1], "table") == 0;
     try_misuse();
     try_mixing();
+    try_collision();
     try_many();
     try_count_of_nest();
     try_big_transaction();

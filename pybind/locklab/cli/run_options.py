@@ -17,9 +17,11 @@ _EXAMPLES = """examples:
   locklab run spin/tas --perf cycles,cache-misses,context-switches
   locklab run spin/mcs --overhead                     what does our own instrumentation cost?
   locklab run spin/mcs -s 30 --serve                  watch it on the live page
+  locklab run mutex/mcs -w bkl-abba --validate        in which order are locks taken?
   locklab run spin/none                               what a lock that does not exclude looks like
 
-Exit codes: 0 ok; 1 sections overlapped although the lock promises to exclude; 2 bad usage;
+Exit codes: 0 ok; 1 sections overlapped although the lock promises to exclude, or the validator has
+something to report, also of a run that then hung; 2 bad usage;
 3 the run hung or failed (the document is still written); 130 interrupted (likewise).
 """
 
@@ -135,6 +137,12 @@ def _measures(parser: Parser) -> None:
     )
     add(
         group,
+        "--validate",
+        action="store_true",
+        help="let the order validator look on: inversions before they deadlock, misuse",
+    )
+    add(
+        group,
         "--build",
         type=choice(CHOICES["build"]),
         metavar="WORD",
@@ -213,8 +221,7 @@ def _output(parser: Parser) -> None:
 
 
 def _later(parser: Parser) -> None:
-    group = parser.add_argument_group("with the simulator and the validator, in a later release")
+    group = parser.add_argument_group("with the simulator, in a later release")
     add(group, "--engine", default=_default("engine"), help="native (default) or sim")
     add(group, "--machine", metavar="M", help="machine model of the simulator")
     add(group, "--band", action="store_true", help="the simulator's band of results")
-    add(group, "--validate", action="store_true", help="check the order of locks")

@@ -76,7 +76,8 @@ def conclude(document: Document) -> list[str]:
     few, many = ends
     said.append(
         f"The queue of {QUEUED[0]} has {told(few)} at {first} threads and {told(many)} at {last}. "
-        f"How it grows with cores, {document['cpus']} of them cannot show."
+        f"More than {last - 1} cannot stand there: beyond, the time is that of a head without a "
+        f"CPU. How the queue grows with cores, {document['cpus']} of them cannot show."
     )
     return said
 

@@ -68,8 +68,8 @@ def conclude(document: Document) -> list[str]:
         said.append(
             f"{n} thread{'s' * (n > 1)}: {told(figures(after, rmws))} RMWs on the counter for each "
             f"acquisition with the look, {told(figures(before, rmws))} without; ratio "
-            f"{told(fewer)}: {verdict(fewer, 'more', 'fewer', 'as many')}. It spares "
-            f"{told(figures(after, skipped))} % of the attempts."
+            f"{told(fewer)}: {verdict(fewer, 'more', 'fewer', 'no difference to be seen')}. It "
+            f"spares {told(figures(after, skipped))} % of the attempts."
         )
         said.append(
             f"{n} thread{'s' * (n > 1)}: rate with / without the look {told(faster)}: "

@@ -35,6 +35,8 @@ COUNTERPARTS = {
     "mcs": ["host/ck-mcs"],
     "clh": ["host/ck-clh"],
 }
+MUTEX = "host/pthread-mutex"  # what every mutex of ours is measured against
+BASELINE = "spin/none"
 PAIRS = 4000  # a block, as uncontended.c has it
 
 Samples = dict[str, list[float]]  # ns of each block, by lock
@@ -55,15 +57,15 @@ def run_once(program: Path, blocks: int, seed: int) -> Samples:
 
 def compare(outcome: Outcome, medians: dict[str, list[float]], lock: str, peer: str) -> None:
     """One row: per process the ratio of the medians of its blocks, over processes the median."""
-    ours, theirs, none = medians[f"spin/{lock}"], medians[peer], medians["spin/none"]
+    ours, theirs, none = medians[lock], medians[peer], medians[BASELINE]
     ratios = [a / b for a, b in zip(ours, theirs, strict=True)]
     interval = bootstrap_interval(ratios)
     step = _core.clock()["step_ns"] / (PAIRS * min(theirs))
     target = judge_at_most(
-        f"spin/{lock} against {peer}", median(ratios), interval, 1.0 + step, "ratio <= 1.0"
+        f"{lock} against {peer}", median(ratios), interval, 1.0 + step, "ratio <= 1.0"
     )
     figure = {
-        "lock": f"spin/{lock}",
+        "lock": lock,
         "against": peer,
         "ns": median(ours),
         "their_ns": median(theirs),
@@ -73,22 +75,22 @@ def compare(outcome: Outcome, medians: dict[str, list[float]], lock: str, peer: 
         "net_interval": None,
         "ratios": ratios,
     }
-    if lock != "none":
+    if lock != BASELINE:
         net = [(a - n) / (b - n) for a, b, n in zip(ours, theirs, none, strict=True) if b > n]
         figure |= {"net_ratio": median(net), "net_interval": bootstrap_interval(net)}
         outcome.targets.append(target)
     outcome.figures.append(figure)
     outcome.rows.append(
         [
-            f"spin/{lock}",
+            lock,
             peer,
             f"{figure['ns']:.2f}",
             f"{figure['their_ns']:.2f}",
             f"{figure['ratio']:.3f}",
             spread(interval, "{:.3f}".format),
-            "-" if lock == "none" else f"{figure['net_ratio']:.3f}",
+            "-" if lock == BASELINE else f"{figure['net_ratio']:.3f}",
             spread(figure["net_interval"], "{:.3f}".format),
-            "baseline" if lock == "none" else target.verdict,
+            "baseline" if lock == BASELINE else target.verdict,
         ]
     )
 
@@ -104,13 +106,16 @@ def measure(effort: Effort, progress: Progress) -> Outcome:
         progress.step(i, rounds * len(made))
         samples.append(run_once(made[i % len(made)], blocks, i))
     medians = {name: [median(s[name]) for s in samples] for name in samples[0]}
-    locks = [name.partition("/")[2] for name in medians if name.startswith("spin/")]
-    for lock in sorted(locks, key=lambda name: (name != "none", name)):
-        peers = [p for p in (f"hand/{lock}", *COUNTERPARTS.get(lock, [])) if p in medians]
+    locks = [name for name in medians if name.startswith("spin/")]
+    for lock in sorted(locks, key=lambda name: (name != BASELINE, name)):
+        bare = lock.removeprefix("spin/")
+        peers = [p for p in (f"hand/{bare}", *COUNTERPARTS.get(bare, [])) if p in medians]
         for peer in peers:
             compare(outcome, medians, lock, peer)
-        if f"hand/{lock}" not in peers:
-            outcome.notes.append(f"spin/{lock} has no counterpart in tests/bench/handwritten.c")
+        if f"hand/{bare}" not in peers:
+            outcome.notes.append(f"{lock} has no counterpart in tests/bench/handwritten.c")
+    for lock in sorted(name for name in medians if name.startswith("mutex/")):
+        compare(outcome, medians, lock, MUTEX)
     missing = {p for ps in COUNTERPARTS.values() for p in ps} - set(medians)
     if missing:
         outcome.notes.append(f"not in this build (libck): {', '.join(sorted(missing))}")

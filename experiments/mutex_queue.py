@@ -99,6 +99,7 @@ def plot(document: Document, axes: Any) -> None:
             },
         )
         ax.set(xlabel="threads", ylabel=label, xticks=document["threads"])
+    axes[0].set_yscale("symlog", linthresh=0.01)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@
 
 struct mod_state {
     PyTypeObject *array_type, *histogram_type, *run_type, *check_type, *lock_type, *server_type;
+    PyTypeObject *validator_type;
     PyObject *config_error, *unknown_name, *unsupported, *run_error, *run_timeout;
     uint64_t forks; /* how often this process was a forked child: objects made before are dead */
 };
@@ -42,6 +43,7 @@ int lab_litmus_add(PyObject *mod, struct mod_state *st);
 int lab_lock_add(PyObject *mod, struct mod_state *st);
 int lab_run_add(PyObject *mod, struct mod_state *st);
 int lab_server_add(PyObject *mod, struct mod_state *st);
+int lab_validator_add(PyObject *mod, struct mod_state *st);
 /* Makes the heap type and adds it under its name; *slot owns a reference. */
 int lab_type_add(PyObject *mod, PyType_Spec *spec, PyTypeObject **slot);
 
@@ -170,5 +172,9 @@ PyObject *lab_check_progress(const struct ll_check_progress *p);
 PyObject *lab_check_result(struct mod_state *st, const struct ll_check_result *r);
 
 PyObject *lab_validation(struct mod_state *st, struct ll_validator *v);
+/* The validator in a Validator of this process, or NULL and TypeError or RunError. */
+struct ll_validator *lab_validator_of(struct mod_state *st, PyObject *object);
+/* Where the running Python code stands; NULL if that cannot be told. */
+const struct ll_site *lab_site(struct ll_validator *v);
 
 double lab_now_s(void); /* monotonic */

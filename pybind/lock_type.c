@@ -8,7 +8,8 @@ struct lock {
     PyObject_HEAD
     struct ll_lock *lock; /* NULL once closed */
     struct lab_birth birth;
-    Py_ssize_t users; /* calls that have left the GIL with `lock` in hand; changed under the GIL */
+    Py_ssize_t users;  /* calls that have left the GIL with `lock` in hand; changed under the GIL */
+    PyObject *watcher; /* a Validator, or NULL */
 };
 
 static struct ll_lock *checked(struct lock *self)
@@ -22,8 +23,17 @@ static struct ll_lock *checked(struct lock *self)
     return self->lock;
 }
 
-static PyObject *new_lock(PyTypeObject *type, const char *id, const struct ll_setting *settings,
-                          size_t n_settings)
+struct wish { /* what a new lock shall be */
+    const char *id;
+    struct ll_setting *settings;
+    size_t n_settings;
+    PyObject *watcher; /* a Validator (borrowed), or NULL; then: */
+    struct ll_validator *validator;
+    const char *name;
+    uint32_t subclass;
+};
+
+static PyObject *new_lock(PyTypeObject *type, const struct wish *wish)
 {
     struct mod_state *st = lab_state(type);
     struct ll_error err = {.text = ""};
@@ -35,34 +45,67 @@ static PyObject *new_lock(PyTypeObject *type, const char *id, const struct ll_se
         return NULL;
     self->birth = lab_born(st);
     Py_BEGIN_ALLOW_THREADS
-    code = ll_lock_create(id, settings, n_settings, &lock, &err);
+    code = ll_lock_create(wish->id, wish->settings, wish->n_settings, &lock, &err);
+    if (code == 0 && wish->validator) {
+        code = ll_lock_validate(lock, wish->validator, wish->name, wish->subclass, &err);
+        if (code < 0)
+            ll_lock_destroy(lock);
+    }
     Py_END_ALLOW_THREADS
     if (code < 0) {
         Py_DECREF(self);
         return lab_raise(st, code, &err);
     }
     self->lock = lock;
+    self->watcher = Py_XNewRef(wish->watcher);
     return (PyObject *)self;
+}
+
+/* The Validator is that of locklab, which has the core's as its `core`, or the core's. */
+static int wish_for_validator(struct mod_state *st, struct wish *wish, PyObject *validator,
+                              PyObject *name, PyObject *subclass, PyObject *keep)
+{
+    PyObject *core;
+    int bad;
+
+    if (!validator || validator == Py_None) {
+        if ((!name || name == Py_None) && (!subclass || !PyObject_IsTrue(subclass)))
+            return 0;
+        lab_fail(st, -EINVAL, "validator", "name and subclass need a validator");
+        return -1;
+    }
+    core = PyObject_HasAttrString(validator, "core") ? PyObject_GetAttrString(validator, "core")
+                                                     : Py_NewRef(validator);
+    bad = !core || PyList_Append(keep, core) < 0;
+    Py_XDECREF(core);
+    if (bad || !(wish->validator = lab_validator_of(st, core)))
+        return -1;
+    wish->watcher = core;
+    wish->name = name && name != Py_None ? lab_utf8(st, name, "name") : wish->id;
+    if (!wish->name)
+        return -1;
+    return subclass ? lab_uint32(st, subclass, "subclass", &wish->subclass) : 0;
 }
 
 static PyObject *make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *keywords[] = {"id", "settings", NULL};
+    static char *keywords[] = {"id", "settings", "validator", "name", "subclass", NULL};
     struct mod_state *st = lab_state(type);
-    PyObject *name, *pairs = NULL, *keep, *self = NULL;
-    struct ll_setting *settings = NULL;
-    size_t n_settings = 0;
-    const char *id;
+    PyObject *id, *pairs = NULL, *validator = NULL, *name = NULL, *subclass = NULL;
+    PyObject *keep, *self = NULL;
+    struct wish wish = {.id = NULL};
 
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:Lock", keywords, &name, &pairs))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O$OOO:Lock", keywords, &id, &pairs,
+                                     &validator, &name, &subclass))
         return NULL;
-    id = lab_utf8(st, name, "id");
-    keep = id ? PyList_New(0) : NULL;
+    wish.id = lab_utf8(st, id, "id");
+    keep = wish.id ? PyList_New(0) : NULL;
     if (!keep)
         return NULL;
-    if (!pairs || lab_settings(st, pairs, keep, &settings, &n_settings) == 0)
-        self = new_lock(type, id, settings, n_settings);
-    PyMem_Free(settings);
+    if ((!pairs || lab_settings(st, pairs, keep, &wish.settings, &wish.n_settings) == 0) &&
+        wish_for_validator(st, &wish, validator, name, subclass, keep) == 0)
+        self = new_lock(type, &wish);
+    PyMem_Free(wish.settings);
     Py_DECREF(keep);
     return self;
 }
@@ -100,18 +143,34 @@ static PyObject *failed(struct mod_state *st, int code, bool shared, bool timed)
     return text ? lab_fail(st, code, "", "%s", text) : lab_raise(st, code, NULL);
 }
 
+/* For the validator; NULL if there is none. */
+static const struct ll_site *site_of(struct lock *self)
+{
+    struct mod_state *st = lab_state(Py_TYPE(self));
+
+    return self->watcher ? lab_site(lab_validator_of(st, self->watcher)) : NULL;
+}
+
 /* 1 acquired, 0 timed out, -1 with an exception set. */
-static int acquire_within(struct lock *self, bool shared, double timeout_s)
+static int acquire_within(struct lock *self, bool shared, double timeout_s, struct ll_lock *outer)
 {
     struct ll_lock *lock = checked(self);
+    struct ll_lock_call call = {.size = sizeof(call),
+                                .version = LL_ABI,
+                                .shared = shared,
+                                .timeout_s = timeout_s,
+                                .poll = poll_signals,
+                                .outer = outer};
     PyThreadState *saved;
     int code;
 
     if (!lock)
         return -1;
+    call.site = site_of(self);
+    call.arg = &saved;
     self->users++;
     saved = PyEval_SaveThread();
-    code = ll_lock_acquire(lock, shared, timeout_s, poll_signals, &saved);
+    code = ll_lock_acquire_as(lock, &call);
     PyEval_RestoreThread(saved);
     self->users--;
     if (code == 0 || code == -ETIMEDOUT)
@@ -123,24 +182,46 @@ static int acquire_within(struct lock *self, bool shared, double timeout_s)
 
 PyDoc_STRVAR(
     acquire_doc,
-    "acquire($self, /, shared=False, timeout=-1.0)\n--\n\n"
+    "acquire($self, /, shared=False, timeout=-1.0, *, outer=None)\n--\n\n"
     "Acquire; False if `timeout` seconds (0: one try; negative: no limit) have passed.\n\n"
     "The GIL is released, signal handlers run every 10 ms: what they raise (Ctrl-C) ends the\n"
     "wait. That breaks a lock whose queue the thread stood in: every later call raises\n"
     "RunError (ENOTRECOVERABLE). A timeout does no harm and takes a lock with ``has_try``.\n"
     "RunError (EDEADLK) if this thread holds the lock; Unsupported if it has no shared mode\n"
-    "or takes no timeout.");
+    "or takes no timeout. `outer`: for a validator, a Lock that this thread holds, without which\n"
+    "nobody takes two locks of this one's class, so that their order does not matter.");
+
+/* The caller's arguments keep it alive. */
+static struct ll_lock *outer_of(struct mod_state *st, struct lock *self, PyObject *around)
+{
+    struct lock *outer = (struct lock *)around;
+
+    if (!PyObject_TypeCheck(around, st->lock_type)) {
+        PyErr_Format(PyExc_TypeError, "outer must be a Lock or None, not %.100s",
+                     Py_TYPE(around)->tp_name);
+        return NULL;
+    }
+    if (!self->watcher || outer->watcher != self->watcher) {
+        lab_fail(st, -EINVAL, "outer", "outer is for locks of one validator");
+        return NULL;
+    }
+    return checked(outer);
+}
 
 static PyObject *acquire(PyObject *object, PyObject *args, PyObject *kwargs)
 {
-    static char *keywords[] = {"shared", "timeout", NULL};
+    static char *keywords[] = {"shared", "timeout", "outer", NULL};
     struct mod_state *st = lab_state(Py_TYPE(object));
-    PyObject *mode = Py_False, *limit = NULL;
+    PyObject *mode = Py_False, *limit = NULL, *around = Py_None;
+    struct ll_lock *outer = NULL;
     double timeout_s = -1.0;
     bool shared;
     int got;
 
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:acquire", keywords, &mode, &limit))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO$O:acquire", keywords, &mode, &limit,
+                                     &around))
+        return NULL;
+    if (around != Py_None && !(outer = outer_of(st, (struct lock *)object, around)))
         return NULL;
     if (lab_bool(mode, "shared", &shared) < 0)
         return NULL;
@@ -148,7 +229,7 @@ static PyObject *acquire(PyObject *object, PyObject *args, PyObject *kwargs)
         return NULL;
     if (isnan(timeout_s))
         return lab_fail(st, -EINVAL, "timeout", "timeout nan asked, any other number allowed");
-    got = acquire_within((struct lock *)object, shared, isinf(timeout_s) ? -1.0 : timeout_s);
+    got = acquire_within((struct lock *)object, shared, isinf(timeout_s) ? -1.0 : timeout_s, outer);
     return got < 0 ? NULL : PyBool_FromLong(got);
 }
 
@@ -158,12 +239,13 @@ static PyObject *release_mode(PyObject *object, bool shared)
 {
     struct mod_state *st = lab_state(Py_TYPE(object));
     struct ll_lock *lock = checked((struct lock *)object);
+    const struct ll_site *site = lock ? site_of((struct lock *)object) : NULL;
     int code;
 
     if (!lock)
         return NULL;
     Py_BEGIN_ALLOW_THREADS
-    code = ll_lock_release(lock, shared);
+    code = ll_lock_release_at(lock, shared, site);
     Py_END_ALLOW_THREADS
     if (code < 0)
         return failed(st, code, shared, false);
@@ -193,7 +275,7 @@ PyDoc_STRVAR(enter_doc, "__enter__($self, /)\n--\n\n"
 static PyObject *enter(PyObject *object, PyObject *unused)
 {
     (void)unused;
-    return acquire_within((struct lock *)object, false, -1.0) < 0 ? NULL : Py_NewRef(object);
+    return acquire_within((struct lock *)object, false, -1.0, NULL) < 0 ? NULL : Py_NewRef(object);
 }
 
 PyDoc_STRVAR(exit_doc, "__exit__($self, exc_type, exc, traceback, /)\n--\n\n"
@@ -262,7 +344,14 @@ static void dealloc(PyObject *object)
 {
     PyObject_GC_UnTrack(object);
     finalize(object);
+    Py_CLEAR(((struct lock *)object)->watcher);
     lab_free(object);
+}
+
+static int traverse(PyObject *object, visitproc visit, void *arg)
+{
+    Py_VISIT(((struct lock *)object)->watcher);
+    return lab_traverse_type(object, visit, arg);
 }
 
 static PyMethodDef methods[] = {
@@ -279,17 +368,19 @@ static PyGetSetDef getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-PyDoc_STRVAR(lock_doc,
-             "Lock(id, settings=())\n--\n\n"
-             "The lock `id` of the catalogue, for any number of Python threads.\n\n"
-             "`settings` are (name, value) pairs of str. With ``with`` it is held exclusively.\n"
-             "UnknownName, ConfigError, Unsupported. Not re-entrant.");
+PyDoc_STRVAR(
+    lock_doc,
+    "Lock(id, settings=(), *, validator=None, name=None, subclass=0)\n--\n\n"
+    "The lock `id` of the catalogue, for any number of Python threads.\n\n"
+    "`settings` are (name, value) pairs of str. With ``with`` it is held exclusively.\n"
+    "With a locklab.Validator, `name` (default: the id) is the class of which it is judged,\n"
+    "`subclass` its level in it. UnknownName, ConfigError, Unsupported. Not re-entrant.");
 
 static PyType_Slot slots[] = {
     {Py_tp_doc, (void *)lock_doc},
     {Py_tp_new, make},
     {Py_tp_dealloc, dealloc},
-    {Py_tp_traverse, lab_traverse_type},
+    {Py_tp_traverse, traverse},
     {Py_tp_methods, methods},
     {Py_tp_getset, getset},
     {0, NULL},

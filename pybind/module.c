@@ -26,12 +26,12 @@ int lab_check_ours(struct mod_state *st, struct lab_birth birth, const char *wha
     return -1;
 }
 
-PyDoc_STRVAR(
-    after_fork_child_doc,
-    "after_fork_child($module, /)\n--\n\n"
-    "Declare every Run, Check, Lock and Server made so far dead; for os.register_at_fork.\n\n"
-    "Their methods raise RunError (EPERM) from now on, and dropping them frees nothing.\n"
-    "Arrays and Histograms stay readable: they show this process' copy of the memory.");
+PyDoc_STRVAR(after_fork_child_doc,
+             "after_fork_child($module, /)\n--\n\n"
+             "Declare every Run, Check, Lock, Validator and Server made so far dead; for "
+             "os.register_at_fork.\n\n"
+             "Their methods raise RunError (EPERM) from now on, and dropping them frees nothing.\n"
+             "Arrays and Histograms stay readable: they show this process' copy of the memory.");
 
 static PyObject *after_fork_child(PyObject *mod, PyObject *unused)
 {
@@ -88,6 +88,7 @@ static int traverse(PyObject *mod, visitproc visit, void *arg)
     Py_VISIT(st->check_type);
     Py_VISIT(st->lock_type);
     Py_VISIT(st->server_type);
+    Py_VISIT(st->validator_type);
     Py_VISIT(st->config_error);
     Py_VISIT(st->unknown_name);
     Py_VISIT(st->unsupported);
@@ -106,6 +107,7 @@ static int clear(PyObject *mod)
     Py_CLEAR(st->check_type);
     Py_CLEAR(st->lock_type);
     Py_CLEAR(st->server_type);
+    Py_CLEAR(st->validator_type);
     Py_CLEAR(st->config_error);
     Py_CLEAR(st->unknown_name);
     Py_CLEAR(st->unsupported);
@@ -140,7 +142,7 @@ static int module_exec(PyObject *mod)
         goto fail;
     if (lab_run_add(mod, st) < 0 || lab_check_add(mod, st) < 0)
         goto fail;
-    if (lab_lock_add(mod, st) < 0 || lab_server_add(mod, st) < 0)
+    if (lab_lock_add(mod, st) < 0 || lab_validator_add(mod, st) < 0 || lab_server_add(mod, st) < 0)
         goto fail;
     if (lab_catalogue_add(mod, st) < 0 || lab_host_add(mod, st) < 0 || lab_litmus_add(mod, st) < 0)
         goto fail;

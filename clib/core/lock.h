@@ -90,6 +90,14 @@ static inline const struct ll_field *ll_fields_of(const struct ll_lock_desc *des
     return desc->fields_of ? desc->fields_of(lock) : desc->lock_fields;
 }
 
+/* What the order validator is told of the lock's class: enum ll_validator_trait. */
+static inline uint32_t ll_lock_traits(const struct ll_lock_desc *desc)
+{
+    return (desc->claims & LL_PARKS ? 0 : LL_VALIDATOR_SPINS) |
+           (desc->claims & LL_READ_RECURSIVE ? LL_VALIDATOR_READ_RECURSIVE : 0) |
+           (desc->kind == LL_KIND_WW ? LL_VALIDATOR_WW : 0);
+}
+
 /* One descriptor per engine build: ll_lock_spin_mcs_native, _bare, _probed, _virtual. */
 #define LL_LOCK(symbol) const struct ll_lock_desc LL_BUILD_SYMBOL(ll_lock_##symbol)
 

@@ -625,6 +625,23 @@ LL_API int ll_lock_acquire(struct ll_lock *lock, bool shared, double timeout_s,
 /* 0 (also of a broken lock), -EPERM (this thread does not hold it in this mode). */
 LL_API int ll_lock_release(struct ll_lock *lock, bool shared);
 LL_API bool ll_lock_held(const struct ll_lock *lock); /* by any thread, a hint */
+
+/* Lets a validator look on (a reference is kept), which judges the lock as one of that class; before
+ * its first use. 0, -EINVAL, -ERANGE (subclass), -ENOSPC, -EBUSY (it has one). */
+LL_API int ll_lock_validate(struct ll_lock *lock, struct ll_validator *validator,
+                            const char *class_name, uint32_t subclass, struct ll_error *err);
+struct ll_lock_call { /* as ll_lock_acquire, and what the validator is told besides */
+    uint32_t size, version;
+    bool shared;
+    double timeout_s; /* of 0, it is judged as a call that does not wait */
+    int (*poll)(void *arg);
+    void *arg;
+    const struct ll_site *site; /* may be NULL */
+    struct ll_lock *outer;      /* NULL: not nested; of the same validator */
+    uint32_t subclass;          /* LL_VALIDATOR_SUBCLASS(n); 0: the lock's own */
+};
+LL_API int ll_lock_acquire_as(struct ll_lock *lock, const struct ll_lock_call *call);
+LL_API int ll_lock_release_at(struct ll_lock *lock, bool shared, const struct ll_site *site);
 /* Frees the instance; -EBUSY if a thread holds it or waits for it. */
 LL_API int ll_lock_destroy(struct ll_lock *lock);
 
@@ -693,8 +710,12 @@ struct ll_validator_context {
 /* `options` may be NULL. 0, -EINVAL, -ENOMEM. */
 LL_API int ll_validator_create(const struct ll_validator_options *options,
                                struct ll_validator **out, struct ll_error *err);
-/* Requires: nobody uses it or a lock or thread of it any more. */
-LL_API void ll_validator_destroy(struct ll_validator *validator);
+/* Its locks are gone: who has kept a reference for the sake of its threads may drop it. */
+LL_API void ll_validator_close(struct ll_validator *validator);
+LL_API bool ll_validator_is_closed(const struct ll_validator *validator);
+LL_API struct ll_validator *ll_validator_ref(struct ll_validator *validator);
+/* Drops a reference; for the last one: nobody uses it or a lock or thread of it any more. */
+LL_API void ll_validator_unref(struct ll_validator *validator);
 
 /* The class of that name, made if it is new. 0, -EINVAL (other traits than before; no name), -ENOSPC. */
 LL_API int ll_validator_class(struct ll_validator *validator, const char *name, uint32_t traits,

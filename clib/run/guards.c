@@ -9,13 +9,6 @@
 #include "engine/own.h"
 #include "run/crew.h"
 
-static uint32_t traits_of(const struct ll_lock_desc *desc)
-{
-    return (desc->claims & LL_PARKS ? 0 : LL_VALIDATOR_SPINS) |
-           (desc->claims & LL_READ_RECURSIVE ? LL_VALIDATOR_READ_RECURSIVE : 0) |
-           (desc->kind == LL_KIND_WW ? LL_VALIDATOR_WW : 0);
-}
-
 static bool has_waiters(const void *address)
 {
     const struct guard *g = address;
@@ -44,7 +37,7 @@ static int make_guard(struct crew *c, uint32_t k, struct ll_error *err)
     g->desc = group->lock[c->variant[0]];
     g->guarded = c->lock[k];
     ret = ll_validator_class(gs->validator, class_name(c->plan, group, c->variant[0]),
-                             traits_of(g->desc), &id, err);
+                             ll_lock_traits(g->desc), &id, err);
     if (ret)
         return ret;
     if (g->desc->kind == LL_KIND_WW)

@@ -19,6 +19,7 @@
 #include "engine/native_thread.h"
 #include "engine/own.h"
 #include "run/run.h"
+#include "run/validated.h"
 
 #define BUCKETS 64u
 #define POLL_S 0.01
@@ -29,6 +30,7 @@ struct user { /* a thread that has used the lock */
     uint64_t key;
     void *node;
     enum holding holding;
+    struct ll_validator_thread *validated; /* NULL: no validator looks on */
     struct user *next;
 };
 
@@ -39,8 +41,10 @@ struct ll_lock {
     void *lock;
     pthread_mutex_t mutex; /* protects the table */
     struct user *table[BUCKETS];
-    uint32_t holders, waiters; /* atomic */
-    uint32_t broken;           /* atomic: a thread was torn out of its wait */
+    uint32_t holders, waiters;      /* atomic */
+    uint32_t broken;                /* atomic: a thread was torn out of its wait */
+    struct ll_validator *validator; /* NULL: nobody looks on */
+    struct ll_validator_lock guard;
 };
 
 /* ---- threads that nobody has attached: their descriptor goes back when they end ---- */
@@ -90,6 +94,8 @@ static struct user *find_user(struct ll_lock *l)
         ;
     if (!u && (u = calloc(1, sizeof(*u)))) {
         u->key = key;
+        if (l->validator)
+            u->validated = validated_thread(l->validator);
         u->node = ll_zeroed(l->desc->node_size);
         if (u->node) {
             if (l->desc->node_init)
@@ -116,6 +122,10 @@ static void free_lock(struct ll_lock *l)
             free(u->node);
             free(u);
         }
+    if (l->validator) {
+        ll_validator_lock_fini(&l->guard, NULL, NULL);
+        ll_validator_unref(l->validator);
+    }
     pthread_mutex_destroy(&l->mutex);
     free(l->lock);
     free(l);
@@ -157,6 +167,33 @@ int ll_lock_create(const char *id, const struct ll_setting *settings, size_t n_s
     }
     *out = l;
     return 0;
+}
+
+static bool has_waiters(const void *address)
+{
+    const struct ll_lock *l = address;
+
+    return eng_native_holds(l->desc->waiters(l->lock));
+}
+
+int ll_lock_validate(struct ll_lock *l, struct ll_validator *v, const char *class_name,
+                     uint32_t subclass, struct ll_error *err)
+{
+    uint32_t id;
+    int ret;
+
+    if (l->validator)
+        return ll_fail(err, -EBUSY, "validator", "a validator looks on already");
+    if (subclass >= LL_VALIDATOR_SUBCLASSES)
+        return ll_fail(err, -ERANGE, "subclass", "subclass %u is outside 0 to %u", subclass,
+                       LL_VALIDATOR_SUBCLASSES - 1);
+    ret = ll_validator_class(v, class_name, ll_lock_traits(l->desc), &id, err);
+    if (!ret && ll_validator_lock_init(v, &l->guard, id, subclass, l,
+                                       l->desc->waiters ? has_waiters : NULL, NULL, NULL))
+        ret = ll_fail(err, -ENOSPC, "subclass", "there are too many classes and subclasses");
+    if (!ret)
+        l->validator = ll_validator_ref(v);
+    return ret;
 }
 
 int ll_lock_destroy(struct ll_lock *l)
@@ -309,13 +346,47 @@ static int by_waiting(struct ll_lock *l, struct user *u, bool shared, struct wai
     return 0;
 }
 
+/* What the validator is told before a call: one that does not wait is told of afterwards alone. */
+static void tell_asks(struct ll_lock *l, const struct user *u, const struct ll_lock_call *call)
+{
+    uint32_t how = (call->shared ? LL_VALIDATOR_SHARED : 0) | call->subclass;
+
+    if (!u->validated || call->timeout_s == 0)
+        return;
+    if (call->outer && call->outer->validator == l->validator)
+        ll_validator_acquire_nested(u->validated, &l->guard, how, &call->outer->guard, call->site);
+    else
+        ll_validator_acquire(u->validated, &l->guard, how, call->site);
+}
+
+static void tell_answer(struct ll_lock *l, const struct user *u, const struct ll_lock_call *call,
+                        int ret)
+{
+    uint32_t how = (call->shared ? LL_VALIDATOR_SHARED : 0) | call->subclass;
+
+    if (!u->validated)
+        return;
+    if (call->timeout_s == 0)
+        ll_validator_tried(u->validated, &l->guard, how, ret == 0, call->site);
+    else
+        ll_validator_acquired(u->validated, &l->guard, ret);
+}
+
 int ll_lock_acquire(struct ll_lock *l, bool shared, double timeout_s, int (*poll)(void *arg),
                     void *arg)
 {
-    double now = run_now();
+    struct ll_lock_call call = {.shared = shared, .timeout_s = timeout_s, .poll = poll, .arg = arg};
+
+    return ll_lock_acquire_as(l, &call);
+}
+
+int ll_lock_acquire_as(struct ll_lock *l, const struct ll_lock_call *call)
+{
+    bool shared = call->shared;
+    double now = run_now(), timeout_s = call->timeout_s;
     struct wait w = {.lock = l,
-                     .poll = poll,
-                     .arg = arg,
+                     .poll = call->poll,
+                     .arg = call->arg,
                      .next_poll = now + POLL_S,
                      .until = timeout_s < 0 ? INFINITY : now + timeout_s};
     bool has_try =
@@ -331,10 +402,13 @@ int ll_lock_acquire(struct ll_lock *l, bool shared, double timeout_s, int (*poll
         return -ENOTRECOVERABLE;
     if (!(u = find_user(l)))
         return -ENOMEM;
-    if (u->holding != HOLDS_NOT)
-        return -EDEADLK;
     if (timeout_s >= 0 && !has_try)
         return -ENOTSUP;
+    tell_asks(l, u, call);
+    if (u->holding != HOLDS_NOT) {
+        tell_answer(l, u, call, -EDEADLK);
+        return -EDEADLK;
+    }
     eng_shared_add32(&l->waiters, 1);
     u->holding = WAITS; /* `poll` may come back here: its node is in use */
     if (has_try && (timeout_s >= 0 || l->host))
@@ -345,22 +419,44 @@ int ll_lock_acquire(struct ll_lock *l, bool shared, double timeout_s, int (*poll
     if (!ret)
         eng_shared_add32(&l->holders, 1);
     eng_shared_add32(&l->waiters, (uint32_t)-1);
+    tell_answer(l, u, call, ret);
     return ret;
 }
 
 int ll_lock_release(struct ll_lock *l, bool shared)
 {
+    return ll_lock_release_at(l, shared, NULL);
+}
+
+/* What is refused leaves the lock as it is: who holds it in the other mode goes on to. */
+static int refuse_release(struct ll_lock *l, const struct user *u)
+{
+    if (u->validated && (u->holding == HOLDS || u->holding == HOLDS_SHARED))
+        ll_validator_tried(u->validated, &l->guard,
+                           u->holding == HOLDS_SHARED ? LL_VALIDATOR_SHARED : 0, true, NULL);
+    return -EPERM;
+}
+
+int ll_lock_release_at(struct ll_lock *l, bool shared, const struct ll_site *site)
+{
     struct user *u;
 
-    if (l->pid != getpid())
+    if (l->pid != getpid() || !(u = find_user(l)))
         return -EPERM;
-    if (!(u = find_user(l)) || u->holding != (shared ? HOLDS_SHARED : HOLDS))
-        return -EPERM;
+    if (u->validated)
+        ll_validator_release(u->validated, &l->guard, shared ? LL_VALIDATOR_SHARED : 0, site);
+    if (u->holding != (shared ? HOLDS_SHARED : HOLDS)) {
+        if (u->validated)
+            ll_validator_released(u->validated, &l->guard);
+        return refuse_release(l, u);
+    }
     u->holding = HOLDS_NOT;
     eng_shared_add32(&l->holders, (uint32_t)-1);
     if (!eng_own_read_acq32(
             &l->broken)) /* else nobody can be let in any more; not this one's fault */
         give_back(l, u, shared);
+    if (u->validated)
+        ll_validator_released(u->validated, &l->guard);
     return 0;
 }
 
@@ -369,6 +465,7 @@ void __attribute__((weak)) ll_server_after_fork_child(void);
 /* Handles carry the pid of their maker, so there is nothing to mark here but what others own. */
 void ll_after_fork_child(void)
 {
+    validated_forget();
     eng_native_self = NULL; /* the parent's descriptor: its pool is ours too, but not this entry */
     if (ll_server_after_fork_child)
         ll_server_after_fork_child();

@@ -320,7 +320,7 @@ static void destroy(struct ll_run *run)
     if (run->abandoned)
         return; /* leaked on purpose */
     if (run->validator)
-        ll_validator_destroy(run->validator);
+        ll_validator_unref(run->validator);
     tally_fini(run);
     series_fini(&run->series);
     free(run->cpu_s);

@@ -120,6 +120,7 @@ struct ll_validator {
     struct va_class *class;      /* [LL_VALIDATOR_CLASSES], class 0 is none */
     struct va_node *node;        /* [VA_NODES] */
     LL_OWN_LINE pthread_mutex_t mutex;
+    uint32_t refs, closed; /* atomic */
     uint32_t n_classes, n_nodes, n_edges, n_chains;
     struct va_search *search;
     bool irqs_used; /* an interrupt has taken a lock */

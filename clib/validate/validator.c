@@ -22,6 +22,7 @@ int ll_validator_create(const struct ll_validator_options *options, struct ll_va
     v = ll_zeroed(sizeof(*v));
     if (!v)
         return ll_fail(err, -ENOMEM, "", "out of memory");
+    v->refs = 1;
     v->max_reports = max;
     v->n_classes = v->n_nodes = 1; /* number 0 is none */
     v->chain = calloc(VA_CHAINS, sizeof(*v->chain));
@@ -30,15 +31,33 @@ int ll_validator_create(const struct ll_validator_options *options, struct ll_va
     v->search = va_search_make();
     pthread_mutex_init(&v->mutex, NULL);
     if (!v->chain || !v->class || !v->node || !v->search) {
-        ll_validator_destroy(v);
+        ll_validator_unref(v);
         return ll_fail(err, -ENOMEM, "", "out of memory");
     }
     *out = v;
     return 0;
 }
 
-void ll_validator_destroy(struct ll_validator *v)
+void ll_validator_close(struct ll_validator *v)
 {
+    eng_own_set_rel32(&v->closed, 1);
+}
+
+bool ll_validator_is_closed(const struct ll_validator *v)
+{
+    return eng_own_read_acq32(&v->closed) != 0;
+}
+
+struct ll_validator *ll_validator_ref(struct ll_validator *v)
+{
+    eng_shared_add32(&v->refs, 1);
+    return v;
+}
+
+void ll_validator_unref(struct ll_validator *v)
+{
+    if (eng_shared_add32(&v->refs, (uint32_t)-1) != 1)
+        return;
     va_reports_fini(v);
     if (v->node)
         va_graph_fini(v);

@@ -16,6 +16,7 @@ from locklab.errors import (
     CheckFailed,
     ConfigError,
     LocklabError,
+    OrderViolated,
     RunError,
     RunTimeout,
     UnknownName,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from locklab.pooling import merge
     from locklab.result import Result
     from locklab.runs import Handle, run, start
+    from locklab.validator import Report, Validator
     from locklab.verdict import Verdict
     from locklab.web import Dashboard, serve
 
@@ -45,7 +47,9 @@ _HOMES = {
     "Handle": "runs",
     "LitmusVerdict": "litmus_verdict",
     "Lock": "_core",
+    "Report": "validator",
     "Result": "result",
+    "Validator": "validator",
     "Verdict": "verdict",
     "capabilities": "doctor",
     "check": "checking",
@@ -72,11 +76,14 @@ __all__ = [
     "LitmusVerdict",
     "Lock",
     "LocklabError",
+    "OrderViolated",
+    "Report",
     "Result",
     "RunError",
     "RunTimeout",
     "UnknownName",
     "Unsupported",
+    "Validator",
     "Verdict",
     "__version__",
     "capabilities",

@@ -10,6 +10,7 @@ from typing import (
     Final,
     Literal,
     NotRequired,
+    Protocol,
     Self,
     TypeAlias,
     TypedDict,
@@ -480,8 +481,18 @@ def litmus(
 
 @final
 class Lock:
-    def __new__(cls, id: str, settings: _Settings = ()) -> Self: ...
-    def acquire(self, shared: bool = False, timeout: float = -1.0) -> bool: ...
+    def __new__(
+        cls,
+        id: str,
+        settings: _Settings = (),
+        *,
+        validator: _Watcher | Validator | None = None,
+        name: str | None = None,
+        subclass: int = 0,
+    ) -> Self: ...
+    def acquire(
+        self, shared: bool = False, timeout: float = -1.0, *, outer: Lock | None = None
+    ) -> bool: ...
     def release(self, shared: bool = False) -> None: ...
     @property
     def held(self) -> bool: ...
@@ -494,6 +505,18 @@ class Lock:
         traceback: TracebackType | None,
         /,
     ) -> None: ...
+
+# --- validator ----------------------------------------------------------------------------------
+
+@final
+class Validator:
+    def __new__(cls, max_reports: int = 64) -> Self: ...
+    def found(self) -> Validation: ...
+
+@type_check_only
+class _Watcher(Protocol):  # locklab.Validator
+    @property
+    def core(self) -> Validator: ...
 
 # --- server -------------------------------------------------------------------------------------
 

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from locklab.result import Result
+    from locklab.validator import Report
     from locklab.verdict import Verdict
 
 __all__ = [
     "CheckFailed",
     "ConfigError",
     "LocklabError",
+    "OrderViolated",
     "RunError",
     "RunTimeout",
     "UnknownName",
@@ -73,6 +75,29 @@ class RunError(LocklabError, RuntimeError):
 
 class RunTimeout(RunError, TimeoutError):  # noqa: N818
     """The deadline passed (``ETIMEDOUT``)."""
+
+
+class OrderViolated(RunError, AssertionError):  # noqa: N818
+    """A validator has found something; raised by ``Validator.raise_for_reports()``, ``with`` too.
+
+    Attributes
+    ----------
+    reports
+        Its :class:`locklab.validator.Report` objects.
+    """
+
+    reports: list[Report]
+
+    def __init__(
+        self,
+        text: str = "",
+        *,
+        code: str = "",
+        field: str = "",
+        reports: list[Report] | None = None,
+    ) -> None:
+        super().__init__(text, code=code, field=field)
+        self.reports = [] if reports is None else reports
 
 
 class CheckFailed(RunError, AssertionError):  # noqa: N818

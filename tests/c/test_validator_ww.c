@@ -109,7 +109,7 @@ static void row(const char *what, const char *text, const char *wanted)
         printf("%-48s %-52s %s\n", what, text, *found ? found : "-");
     EXPECT(strcmp(found, wanted) == 0, "%s: %s: found \"%s\", wanted \"%s\"", what, text, found,
            wanted);
-    ll_validator_destroy(w.v);
+    ll_validator_unref(w.v);
 }
 
 static void try_misuse(void)
@@ -200,7 +200,7 @@ static void try_collision(void)
     ll_validator_thread_end(w.t, NULL);
     as.v = w.v;
     EXPECT(strcmp(script_found(&as), "") == 0, "%s", script_found(&as));
-    ll_validator_destroy(w.v);
+    ll_validator_unref(w.v);
 }
 
 /* ---- many of one class ---- */
@@ -344,7 +344,7 @@ static void try_big_transaction(void)
     ll_validator_get_stats(w.v, &stats);
     EXPECT(stats.reports == 0 && stats.most_held == 2, "%u reports, %llu entries", stats.reports,
            (unsigned long long)stats.most_held);
-    ll_validator_destroy(w.v);
+    ll_validator_unref(w.v);
     free(many);
 }
 
@@ -421,7 +421,7 @@ static void try_stranded(void)
     ll_validator_acquired(sleeper, &l, -EINTR);
     ll_validator_thread_end(sleeper, NULL);
     ll_validator_thread_end(waker, NULL);
-    ll_validator_destroy(s.v);
+    ll_validator_unref(s.v);
 }
 
 /* ---- what a report holds ---- */
@@ -486,7 +486,7 @@ static void try_bound(void)
     ll_validator_get_stats(s.v, &stats);
     EXPECT(stats.reports == 2 && stats.dropped == 3, "%u, %llu", stats.reports,
            (unsigned long long)stats.dropped);
-    ll_validator_destroy(s.v);
+    ll_validator_unref(s.v);
 }
 
 int main(int argc, char **argv)

@@ -212,5 +212,5 @@ static inline void script_close(struct script *s)
     for (uint32_t i = 0; i < S_THREADS; i++)
         if (s->thread[i])
             ll_validator_thread_end(s->thread[i], NULL);
-    ll_validator_destroy(s->v);
+    ll_validator_unref(s->v);
 }

@@ -288,6 +288,17 @@ static uint32_t node_of(uint32_t os_index)
     return 0;
 }
 
+/* Called by whoever waits for long. Once the run drains, more spinning only keeps those from their
+ * CPUs who are waited for. */
+static bool yield_in_the_drain(struct eng_thread *self)
+{
+    const struct crew_member *m = self->owner_data;
+
+    if (CREW_PHASE(eng_own_read32(&m->crew->phase)) == LL_PHASE_DRAIN)
+        sched_yield();
+    return false;
+}
+
 /* Has `t` its CPU? What it says itself comes first: nobody records how a thread ends. */
 static bool has_cpu(const struct eng_thread *t)
 {
@@ -332,6 +343,7 @@ static void *member_main(void *arg)
         if (!m->error)
             m->error = guards_enter(c, m->index, self);
         self->on_wake = on_wake;
+        self->on_poll = yield_in_the_drain;
         self->owner_data = m;
         eng_rseq_attach(); /* where that fails, losses of the CPU are not seen */
         if (c->perf)

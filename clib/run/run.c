@@ -13,7 +13,7 @@
 #define CONTROLLER_NICE -10
 #define STEP_S 0.01        /* the controller looks so often while hand-offs are logged */
 #define STEP_EVENTS_S 0.05 /* ... and else */
-#define STOP_GRACE_S 0.06  /* after a stop, waiters that do not end by themselves are torn out */
+#define STOP_GRACE_S 0.04  /* after a stop, waiters that do not end by themselves are torn out */
 #define ABANDON_S 10.0     /* a thread that does not unwind by then is given up */
 #define LOGGED_PER_S 1e5   /* hand-off log entries a second that the merge may cost */
 

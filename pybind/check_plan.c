@@ -26,6 +26,7 @@ static const struct lab_key keys[] = {
     {"threads", LAB_UINT32, AT(threads), NULL, NULL},
     {"n", LAB_UINT32, AT(n), NULL, NULL},
     {"writers", LAB_UINT32, AT(writers), NULL, NULL},
+    {"orders", LAB_STRING, AT(orders), NULL, NULL},
     {"strategy", LAB_CHOICE, AT(strategy), strategy_names, NULL},
     {"memory", LAB_CHOICE, AT(memory), memory_names, NULL},
     {"bound", LAB_INT32, AT(bound), NULL, NULL},

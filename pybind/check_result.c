@@ -50,6 +50,7 @@ static PyObject *fault_dict(struct mod_state *st, const void *of, size_t i)
         lab_set(d, "threads", PyLong_FromUnsignedLong(f->threads)) ||
         lab_set(d, "n", PyLong_FromUnsignedLong(f->n)) ||
         lab_set(d, "writers", PyLong_FromUnsignedLong(f->writers)) ||
+        lab_set(d, "orders", lab_str(f->orders)) ||
         lab_set(d, "preemptions", PyLong_FromUnsignedLong(f->preemptions)) ||
         lab_set(d, "schedule", lab_str(f->schedule)) ||
         lab_set(d, "execution", PyLong_FromUnsignedLongLong(f->execution)) ||

@@ -58,7 +58,8 @@ static bool stopped(void *arg)
 
 /* ---- the result ---- */
 
-static struct ll_check_fault public(const struct check_finding *f, bool note)
+static struct ll_check_fault public(const struct check_plan *plan, const struct check_finding *f,
+                                    bool note)
 {
     return (struct ll_check_fault){
         .kind = f->kind,
@@ -66,7 +67,8 @@ static struct ll_check_fault public(const struct check_finding *f, bool note)
         .text = f->text,
         .threads = f->threads,
         .n = f->n,
-        .writers = f->writers,
+        .writers = plan->roles ? f->split : 0,
+        .orders = f->orders,
         .preemptions = f->preemptions,
         .schedule = note ? "" : f->schedule,
         .execution = f->execution,
@@ -90,9 +92,9 @@ static void publish(struct ll_check *c)
             if ((strcmp(f->kind, "exclusion") == 0) != (exclusion == 1))
                 continue;
             if (check_is_note(&c->plan, &fault))
-                c->note[c->result.n_notes++] = public(f, true);
+                c->note[c->result.n_notes++] = public(&c->plan, f, true);
             else
-                c->fault[c->result.n_faults++] = public(f, false);
+                c->fault[c->result.n_faults++] = public(&c->plan, f, false);
         }
 }
 

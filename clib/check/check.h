@@ -34,8 +34,12 @@ struct check_plan { /* a copy of the user's, judged */
     const struct ll_client_desc *client;
     char lock_id[64];
     struct ll_setting setting[CHECK_SETTINGS];
-    char *text; /* what the settings point into */
-    bool roles; /* shared mode: who writes, who reads */
+    char *text;  /* what the settings point into */
+    bool roles;  /* shared mode: who writes, who reads */
+    bool orders; /* contexts: who takes the locks in which order */
+    /* those that the user asked for, if so; what `user` points into */
+    uint32_t order;
+    char order_text[LL_ORDERS_TEXT];
 };
 
 struct check_finding {
@@ -43,7 +47,8 @@ struct check_finding {
     const char *role;
     char text[512];
     bool in_client; /* a race on the fields that the lock protects */
-    uint32_t threads, n, writers, preemptions;
+    uint32_t threads, n, split, preemptions;
+    char orders[LL_ORDERS_TEXT];
     uint64_t execution;
     double seconds;
     uint8_t *choice; /* [n_choices], sparse */
@@ -88,6 +93,7 @@ double check_now(void);
 int check_turn_acquire(bool (*cancelled)(void *arg), void *arg);
 void check_turn_release(void);
 
+const char *check_default_client(const struct ll_lock_desc *lock);
 /* 0 or -errno with err. The copy must be freed also after an error. */
 int check_plan_make(struct check_plan *plan, const struct ll_check_plan *user,
                     struct ll_error *err);
@@ -96,14 +102,18 @@ void check_plan_free(struct check_plan *plan);
 /* Explores; fills check->result and the findings. */
 void check_session(struct ll_check *check);
 
+/* SPLIT: how the threads share the work. The number of writers, where they have roles; the orders in
+ * which they take the locks; else nothing. Those of the plan, at most CHECK_SPLITS. */
+#define CHECK_SPLITS 8u
+uint32_t check_splits(const struct check_plan *plan, uint32_t split[CHECK_SPLITS]);
+
 /* The program of the plan with so many threads. */
 int check_program(const struct check_plan *plan, struct ll_program *program, uint32_t threads,
-                  uint32_t n, uint32_t writers, struct ll_error *err);
+                  uint32_t n, uint32_t split, struct ll_error *err);
 /* What every pass has in common. */
 struct ck_options check_options(const struct check_plan *plan, enum ck_strategy strategy);
 /* The role of that victim: "reader", "writer" or "". */
-const char *check_role(const struct check_plan *plan, const struct ck_fault *fault,
-                       uint32_t writers);
+const char *check_role(const struct check_plan *plan, const struct ck_fault *fault, uint32_t split);
 /* Is the fault one that the lock does not promise to be free of? Then it is only a note. */
 bool check_is_note(const struct check_plan *plan, const struct ck_fault *fault);
 

@@ -70,9 +70,18 @@ static int find_lock(struct check_plan *p, struct ll_error *err)
     return unknown(err, "lock", id, lock_at);
 }
 
+const char *check_default_client(const struct ll_lock_desc *lock)
+{
+    switch (lock->kind) {
+    case LL_KIND_SHARED: return "shared";
+    case LL_KIND_WW: return "ww";
+    default: return "mutex";
+    }
+}
+
 static int find_client(struct check_plan *p, struct ll_error *err)
 {
-    const char *id = p->user.client ? p->user.client : p->roles ? "shared" : "mutex";
+    const char *id = p->user.client ? p->user.client : check_default_client(p->lock);
 
     p->client = ll_client_find(id, LL_VARIANT_VIRTUAL);
     if (!p->client)
@@ -86,6 +95,7 @@ static int find_client(struct check_plan *p, struct ll_error *err)
                                                 : "shared mode",
                        id);
     p->roles = p->client->kind == LL_KIND_SHARED;
+    p->orders = p->client->kind == LL_KIND_WW;
     return 0;
 }
 
@@ -139,8 +149,26 @@ static int copy_settings(struct check_plan *p, const struct ll_check_plan *user)
     return 0;
 }
 
+static int judge_orders(struct check_plan *p, struct ll_error *err)
+{
+    if (!p->user.orders)
+        return 0;
+    if (!p->orders)
+        return ll_fail(err, -EINVAL, "orders", "the client %s has one lock", p->client->name);
+    if (!ll_orders_read(p->user.orders, p->user.threads, &p->order))
+        return ll_fail(
+            err, -EINVAL, "orders",
+            "orders %.20s are not %u letters, one a thread: a (A, then B), b (B, then A), "
+            "A or B",
+            p->user.orders, p->user.threads);
+    strcpy(p->order_text, p->user.orders);
+    p->user.orders = p->order_text;
+    return 0;
+}
+
 int check_plan_make(struct check_plan *p, const struct ll_check_plan *user, struct ll_error *err)
 {
+    uint32_t split[CHECK_SPLITS];
     struct ll_program program;
     int ret;
 
@@ -155,7 +183,10 @@ int check_plan_make(struct check_plan *p, const struct ll_check_plan *user, stru
         return ll_fail(err, -ENOMEM, "", "no memory for the plan");
     if (p->user.writers && !p->roles)
         return ll_fail(err, -EINVAL, "writers", "the client %s has no readers", p->client->name);
-    ret = check_program(p, &program, p->user.threads, 1, p->user.writers, err);
+    if ((ret = judge_orders(p, err)))
+        return ret;
+    check_splits(p, split);
+    ret = check_program(p, &program, p->user.threads, 1, split[0], err);
     if (!ret)
         ll_program_fini(&program); /* parameters and init are in order */
     return ret;
@@ -167,15 +198,56 @@ void check_plan_free(struct check_plan *p)
     p->text = NULL;
 }
 
+/* Two writers first: most of what a reader-writer lock can do wrong needs two writers and a reader. */
+static uint32_t roles(uint32_t threads, uint32_t split[CHECK_SPLITS])
+{
+    uint32_t n = 0;
+
+    if (threads >= 2)
+        split[n++] = 2;
+    for (uint32_t w = 1; w <= threads; w++)
+        if (w != 2)
+            split[n++] = w;
+    return n;
+}
+
+/* Two threads in opposite orders; three in all that there are; of more, the others take A alone, which
+ * is what the fault of publish=count in ww/wait-die needs. */
+static uint32_t orders(uint32_t threads, uint32_t split[CHECK_SPLITS])
+{
+    uint32_t only_a = 0;
+
+    if (threads == 3) {
+        for (uint32_t i = 0; i < 8; i++)
+            split[i] = (i & 1) | (i & 2) << 1 | (i & 4) << 2;
+        return 8;
+    }
+    for (uint32_t i = 2; i < threads; i++)
+        only_a |= (uint32_t)LL_ORDER_A << 2 * i;
+    split[0] = only_a | (threads >= 2 ? LL_ORDER_BA << 2 : 0);
+    return 1;
+}
+
+uint32_t check_splits(const struct check_plan *plan, uint32_t split[CHECK_SPLITS])
+{
+    if (plan->orders && !plan->user.orders)
+        return orders(plan->user.threads, split);
+    if (plan->roles && !plan->user.writers)
+        return roles(plan->user.threads, split);
+    split[0] = plan->orders ? plan->order : plan->roles ? plan->user.writers : plan->user.threads;
+    return 1;
+}
+
 int check_program(const struct check_plan *plan, struct ll_program *program, uint32_t threads,
-                  uint32_t n, uint32_t writers, struct ll_error *err)
+                  uint32_t n, uint32_t split, struct ll_error *err)
 {
     return ll_program_init(program,
                            &(struct ll_program_spec){.lock = plan->lock,
                                                      .client = plan->client,
                                                      .threads = threads,
                                                      .turns = n,
-                                                     .writers = writers,
+                                                     .writers = plan->orders ? threads : split,
+                                                     .orders = plan->orders ? split : 0,
                                                      .settings = plan->setting,
                                                      .n_settings = plan->user.n_settings},
                            err);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* schedule.c - an execution as a short string.
  *
- *   LOCK[@CLIENT]:TxN[wW][gG][s][p]:HASH[:NAME=VALUE,...]:CHOICES
+ *   LOCK[@CLIENT]:TxN[wW][oO][gG][s][p]:HASH[:NAME=VALUE,...]:CHOICES
  *
- * T threads, N turns, W writers, G give-ups if not 1, s for SC, p if starvation is looked for. HASH is
+ * T threads, N turns, W writers, O orders of locks, G give-ups if not 1, s for SC, p if starvation is looked for. HASH is
  * that of the lock's code, so that a string is refused when the code has changed. Names of parameters
  * and of their values are cut to what tells them from the others. CHOICES has, for each choice that is not the usual
  * one (who ran goes on, else the lowest that can), the distance from the last such and the choice:
@@ -23,11 +23,6 @@ static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 
 #define MORE 32u
 #define LOW 31u
-
-static const char *default_client(const struct check_plan *plan)
-{
-    return plan->lock->kind == LL_KIND_SHARED ? "shared" : "mutex";
-}
 
 struct writer {
     char *text;
@@ -156,11 +151,13 @@ void check_schedule_write(const struct check_plan *plan, struct check_finding *f
     struct writer w = {f->schedule, 0, sizeof(f->schedule)};
 
     put(&w, "%s", plan->lock_id);
-    if (strcmp(plan->client->name, default_client(plan)))
+    if (strcmp(plan->client->name, check_default_client(plan->lock)))
         put(&w, "@%s", plan->client->name);
     put(&w, ":%ux%u", f->threads, f->n);
     if (plan->roles)
-        put(&w, "w%u", f->writers);
+        put(&w, "w%u", f->split);
+    if (plan->orders)
+        put(&w, "o%s", f->orders);
     if (plan->user.giveups != 1)
         put(&w, "g%u", plan->user.giveups);
     if (plan->user.memory == LL_MEMORY_SC)
@@ -205,8 +202,21 @@ static bool number(const char **at, uint32_t max, uint32_t *out)
     return true;
 }
 
-/* TxN[wW][gG][s][p] */
-static bool read_size(const char *text, struct ll_check_plan *plan)
+/* Orders, as many letters as there are. */
+static bool letters(const char **at, uint32_t max, char text[LL_ORDERS_TEXT])
+{
+    size_t n = strspn(*at, "abAB");
+
+    if (!n || n > max)
+        return false;
+    memcpy(text, *at, n);
+    text[n] = 0;
+    *at += n;
+    return true;
+}
+
+/* TxN[wW][oO][gG][s][p] */
+static bool read_size(const char *text, struct ll_check_plan *plan, char orders[LL_ORDERS_TEXT])
 {
     const char *at = text;
 
@@ -214,6 +224,8 @@ static bool read_size(const char *text, struct ll_check_plan *plan)
         !number(&at, LL_CHECK_MAX_N, &plan->n) || !plan->n)
         return false;
     if (*at == 'w' && (at++, !number(&at, plan->threads, &plan->writers)))
+        return false;
+    if (*at == 'o' && (at++, plan->orders = orders, !letters(&at, plan->threads, orders)))
         return false;
     if (*at == 'g' && (at++, !number(&at, 8, &plan->giveups)))
         return false;
@@ -294,6 +306,8 @@ static int read_parts(const char *whole, char *at, struct check_plan *plan, stru
     struct ll_check_plan user;
     char *id = part(&at), *size = part(&at), *hash = part(&at), *middle = strchr(at ? at : "", ':');
     char *client = id ? strchr(id, '@') : NULL, expected[16];
+    char orders[LL_ORDERS_TEXT];
+    uint32_t split[CHECK_SPLITS];
     int ret;
 
     ll_check_plan_init(&user);
@@ -304,7 +318,7 @@ static int read_parts(const char *whole, char *at, struct check_plan *plan, stru
     user.lock = id;
     user.client = client;
     user.settings = setting;
-    if (!read_size(size, &user))
+    if (!read_size(size, &user, orders))
         return malformed(err, whole, "its second part does not tell threads and turns");
     if (middle && !read_settings(id, part(&at), setting, &user.n_settings))
         return malformed(err, whole, "its parameters are not name=value");
@@ -320,7 +334,8 @@ static int read_parts(const char *whole, char *at, struct check_plan *plan, stru
                        plan->lock_id, hash, expected);
     f->threads = user.threads;
     f->n = user.n;
-    f->writers = plan->roles ? user.writers : user.threads;
+    check_splits(plan, split);
+    f->split = split[0];
     return 0;
 }
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* session.c - which programs are explored, by which strategies, in which order, and what it means.
  *
- * A CONFIGURATION is a number of turns and, where threads have roles, of writers. For each n the
- * configurations are gone through with two writers first: most of what a reader-writer lock can do
- * wrong needs two writers and a reader. `auto` looks with 0, 1, 2 preemptions first, where faults are
- * short, and then at everything.
+ * A CONFIGURATION is a number of turns and a way in which the threads share the work. `auto` looks with
+ * 0, 1, 2 preemptions first, where faults are short, then at everything; in between, if few preemptions
+ * are too many executions already, at samples.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 
 #define QUICK_EXECUTIONS 20000u /* of one bounded pass of `auto` */
 #define QUICK_BOUND 2u
+#define QUICK_SAMPLES 2000u
 #define MAIN_SHARE 0.8 /* of the budget; the rest is for random schedules if n = 1 is too large */
 #define SHRINK_SHARE 0.1
 #define SHRINK_S 2.0
@@ -23,8 +23,8 @@
 struct session {
     struct ll_check *check;
     const struct check_plan *plan;
-    double deadline;
-    uint64_t left; /* executions of the budget */
+    double deadline, until; /* of all; of the configuration under way */
+    uint64_t left;          /* executions of the budget */
     uint64_t tries_failed;
     uint64_t run;                     /* executions of all passes, for numbering */
     uint64_t cut;                     /* ... of them, those that were too long */
@@ -33,7 +33,7 @@ struct session {
     bool gives_up; /* some wait of the lock can be given up */
     bool enough;   /* budget, time, stop or --first */
     /* the configuration under way */
-    uint32_t n, writers;
+    uint32_t n, split;
     struct ll_program program;
     struct ck_options options; /* of the pass under way */
     int error;
@@ -53,12 +53,11 @@ static bool over(struct session *s)
 
 /* ---- findings ---- */
 
-const char *check_role(const struct check_plan *plan, const struct ck_fault *fault,
-                       uint32_t writers)
+const char *check_role(const struct check_plan *plan, const struct ck_fault *fault, uint32_t split)
 {
     if (!plan->roles)
         return "";
-    return fault->victim < writers ? "writer" : "reader";
+    return fault->victim < split ? "writer" : "reader";
 }
 
 bool check_is_note(const struct check_plan *plan, const struct ck_fault *fault)
@@ -79,7 +78,7 @@ static struct check_finding *known(struct session *s, const char *kind, const ch
 static void add(struct session *s, const struct ck_last *last, const struct ck_fault *fault)
 {
     struct ll_check *c = s->check;
-    const char *role = check_role(s->plan, fault, s->writers);
+    const char *role = check_role(s->plan, fault, s->split);
     struct check_finding *f = known(s, fault->kind, role);
 
     if (f || c->n_findings == CHECK_FINDINGS)
@@ -97,7 +96,7 @@ static void add(struct session *s, const struct ck_last *last, const struct ck_f
         fault->addr >= (void *)s->program.client && fault->addr < (void *)(s->program.client + 1);
     f->threads = s->plan->user.threads;
     f->n = s->n;
-    f->writers = s->writers;
+    f->split = s->split;
     f->execution = s->run + eng_own_read(&c->pass_executions) + 1;
     f->seconds = check_now() - c->began;
     c->n_findings++;
@@ -223,34 +222,26 @@ static bool run_pass(struct session *s, struct pass pass)
 
 /* ---- configurations ---- */
 
-static bool enter(struct session *s, uint32_t n, uint32_t writers)
+static bool enter(struct session *s, uint32_t n, uint32_t split)
 {
     s->n = n;
-    s->writers = writers;
+    s->split = split;
     eng_own_set32(&s->check->n, n);
-    eng_own_set32(&s->check->writers, s->plan->roles ? writers : 0);
+    eng_own_set32(&s->check->writers, s->plan->roles ? split : 0);
     s->error =
-        check_program(s->plan, &s->program, s->plan->user.threads, n, writers, &s->check->error);
+        check_program(s->plan, &s->program, s->plan->user.threads, n, split, &s->check->error);
     if (s->error)
         s->enough = true;
     return !s->error;
 }
 
-/* Splits of the threads into writers and readers: two writers first. NULL-ended by 0. */
-static void splits(const struct check_plan *plan, uint32_t *out)
+static void sample(struct session *s, enum ck_strategy strategy, enum check_phase phase)
 {
-    uint32_t t = plan->user.threads, k = 0;
+    struct pass pass = {.strategy = strategy, .executions = QUICK_SAMPLES, .phase = phase};
 
-    if (!plan->roles || plan->user.writers) {
-        out[k++] = plan->roles ? plan->user.writers : t;
-    } else {
-        if (t >= 2)
-            out[k++] = 2;
-        for (uint32_t w = 1; w <= t; w++)
-            if (w != 2)
-                out[k++] = w;
-    }
-    out[k] = 0;
+    if (s->plan->user.budget && s->plan->user.budget / 20 < pass.executions)
+        pass.executions = s->plan->user.budget / 20 + 1;
+    run_pass(s, pass);
 }
 
 /* The bounds that auto looks at first; how many were explored wholly. */
@@ -269,6 +260,11 @@ static uint32_t quick_look(struct session *s)
             break;
         done++;
     }
+    if (done <=
+        QUICK_BOUND) { /* faults that many executions show, others in reach of few changes */
+        sample(s, CK_PCT, CHECK_BY_PRIORITY);
+        sample(s, CK_RANDOM, CHECK_AT_RANDOM);
+    }
     return done;
 }
 
@@ -285,7 +281,7 @@ static struct outcome run_auto(struct session *s, bool first_n)
     double now = check_now();
 
     if (first_n) { /* if it is too large, random schedules have the rest */
-        all.until = now + MAIN_SHARE * (s->deadline - now);
+        all.until = now + MAIN_SHARE * (s->until - now);
         all.executions = (uint64_t)(MAIN_SHARE * (double)s->left) + !!s->plan->user.budget;
     }
     if (s->plan->user.giveups) { /* far fewer executions, if the lock gives up at all */
@@ -300,7 +296,10 @@ static struct outcome run_auto(struct session *s, bool first_n)
     }
     o.wholly = run_pass(s, all);
     if (!o.wholly && first_n)
-        run_pass(s, (struct pass){.strategy = CK_RANDOM, .counts = true, .phase = CHECK_AT_RANDOM});
+        run_pass(s, (struct pass){.strategy = CK_RANDOM,
+                                  .until = s->until,
+                                  .counts = true,
+                                  .phase = CHECK_AT_RANDOM});
     return o;
 }
 
@@ -342,11 +341,14 @@ static struct outcome run_configuration(struct session *s, bool first_n)
 static struct outcome run_n(struct session *s, uint32_t n, bool first_n)
 {
     struct outcome all = {.wholly = true, .bound = INT32_MAX, .patient = true};
-    uint32_t split[LL_CHECK_MAX_THREADS + 2];
+    uint32_t split[CHECK_SPLITS], splits = check_splits(s->plan, split);
 
-    splits(s->plan, split);
-    for (uint32_t i = 0; split[i]; i++) {
+    for (uint32_t i = 0; i < splits; i++) {
         struct outcome o = {.bound = -1};
+        /* of roles the first are those that matter most; orders are worth the same */
+        s->until = s->deadline;
+        if (s->plan->orders)
+            s->until -= (s->deadline - check_now()) * (splits - i - 1) / (splits - i);
         if (!over(s) && enter(s, n, split[i])) {
             o = run_configuration(s, first_n);
             ll_program_fini(&s->program);
@@ -365,16 +367,14 @@ static struct outcome run_n(struct session *s, uint32_t n, bool first_n)
 static bool run_random(struct session *s)
 {
     const struct ll_check_plan *u = &s->plan->user;
-    uint32_t split[LL_CHECK_MAX_THREADS + 2], parts = 0, part = 0;
-    uint32_t from = u->n ? u->n : 1, to = u->n ? u->n : 3;
+    uint32_t split[CHECK_SPLITS], splits = check_splits(s->plan, split), part = 0;
+    uint32_t from = u->n ? u->n : 1, to = u->n ? u->n : 3, parts;
     double start = check_now();
     bool pct = u->strategy == LL_STRATEGY_PCT;
 
-    splits(s->plan, split);
-    for (uint32_t i = 0; split[i]; i++)
-        parts += to - from + 1;
+    parts = splits * (to - from + 1);
     for (uint32_t n = from; n <= to; n++)
-        for (uint32_t i = 0; split[i]; i++) {
+        for (uint32_t i = 0; i < splits; i++) {
             struct pass pass = {.strategy = pct ? CK_PCT : CK_RANDOM,
                                 .phase = pct ? CHECK_BY_PRIORITY : CHECK_AT_RANDOM,
                                 .counts = true,

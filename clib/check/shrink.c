@@ -25,7 +25,7 @@ struct shrinking {
 struct search {
     const struct check_plan *plan;
     struct check_finding *f;
-    uint32_t writers;
+    uint32_t split;
     bool found;
     uint8_t *choice;
     uint32_t n_choices;
@@ -49,7 +49,7 @@ static struct ck_options options(const struct shrinking *k, enum ck_strategy str
 static bool same(const struct search *s, const struct ck_fault *fault)
 {
     return !strcmp(fault->kind, s->f->kind) &&
-           !strcmp(check_role(s->plan, fault, s->writers), s->f->role);
+           !strcmp(check_role(s->plan, fault, s->split), s->f->role);
 }
 
 static bool on_fault(void *arg)
@@ -74,13 +74,13 @@ static bool on_fault(void *arg)
 
 /* Looks for the fault in a program of this size; the finding becomes what is found. */
 static bool search(const struct check_plan *plan, struct check_finding *f, uint32_t threads,
-                   uint32_t n, uint32_t writers, struct ck_options o)
+                   uint32_t n, uint32_t split, struct ck_options o)
 {
-    struct search s = {.plan = plan, .f = f, .writers = writers};
+    struct search s = {.plan = plan, .f = f, .split = split};
     struct ll_program program;
     struct ck_report report;
 
-    if (check_program(plan, &program, threads, n, writers, NULL))
+    if (check_program(plan, &program, threads, n, split, NULL))
         return false;
     o.on_fault = on_fault;
     o.on_fault_arg = &s;
@@ -93,7 +93,7 @@ static bool search(const struct check_plan *plan, struct check_finding *f, uint3
     f->n_choices = s.n_choices;
     f->threads = threads;
     f->n = n;
-    f->writers = writers;
+    f->split = split;
     strcpy(f->text, s.text);
     return true;
 }
@@ -103,10 +103,12 @@ static bool search(const struct check_plan *plan, struct check_finding *f, uint3
 static bool with_size(const struct shrinking *k, uint32_t threads, uint32_t n, uint32_t bound)
 {
     struct ck_options o = options(k, CK_BOUNDED);
-    uint32_t writers = k->f->writers < threads ? k->f->writers : threads - 1;
+    uint32_t writers = k->f->split < threads ? k->f->split : threads - 1;
 
     o.bound = bound;
     o.executions = TRIES;
+    if (k->plan->orders) /* of the first threads as it is */
+        return search(k->plan, k->f, threads, n, k->f->split & ((1u << 2 * threads) - 1), o);
     if (!k->plan->roles)
         return search(k->plan, k->f, threads, n, threads, o);
     for (uint32_t w = writers; w >= 1 && !over(k); w--)
@@ -136,7 +138,7 @@ static void fewer(const struct shrinking *k)
 
     o.executions = TRIES;
     for (o.bound = 0; o.bound < f->preemptions && !over(k); o.bound++)
-        if (search(k->plan, f, f->threads, f->n, f->writers, o))
+        if (search(k->plan, f, f->threads, f->n, f->split, o))
             return;
 }
 
@@ -158,7 +160,7 @@ static void leave_out(const struct shrinking *k)
         kept[i] = CK_USUAL;
         o.given = kept;
         o.n_given = n;
-        if (!search(k->plan, f, f->threads, f->n, f->writers, o))
+        if (!search(k->plan, f, f->threads, f->n, f->split, o))
             kept[i] = was;
     }
     free(kept);

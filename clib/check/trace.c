@@ -287,7 +287,7 @@ static bool on_fault(void *arg)
     ck_last(&last);
     for (uint32_t i = 0; i < last.n_faults; i++) {
         const struct ck_fault *fault = &last.fault[i];
-        const char *role = check_role(a->plan, fault, a->f->writers);
+        const char *role = check_role(a->plan, fault, a->f->split);
         bool asked = a->kind && !strcmp(a->kind, fault->kind) && !strcmp(a->role, role);
         /* a replay: exclusion before the race that it shows as, too */
         bool better = !a->kind && (!a->shows || !strcmp(fault->kind, "exclusion"));
@@ -312,7 +312,7 @@ bool check_trace(const struct check_plan *plan, struct check_finding *f)
     uint8_t *sparse = malloc(CK_ALL_STEPS);
     struct telling t = {.plan = plan, .f = f, .program = &program};
 
-    if (!sparse || check_program(plan, &program, f->threads, f->n, f->writers, NULL)) {
+    if (!sparse || check_program(plan, &program, f->threads, f->n, f->split, NULL)) {
         free(sparse);
         return false;
     }
@@ -332,6 +332,8 @@ bool check_trace(const struct check_plan *plan, struct check_finding *f)
     f->choice = sparse;
     f->n_choices = again.shows ? again.n : report.max_steps;
     f->unfit = report.unfit;
+    if (plan->orders)
+        ll_orders_write(f->split, f->threads, f->orders);
     check_schedule_write(plan, f);
     return again.shows;
 }

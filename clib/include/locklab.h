@@ -378,10 +378,13 @@ enum ll_verdict { LL_NONE_FOUND, LL_FAULT, LL_VACUOUS, LL_INCONCLUSIVE };
 struct ll_check_plan {
     uint32_t size, version;
     const char *lock;
-    const char *client; /* NULL: shared for a kind with that mode, else mutex */
+    const char
+        *client; /* NULL: shared for a kind with that mode, ww for one with contexts, else mutex */
     uint32_t threads;   /* 1 .. LL_CHECK_MAX_THREADS */
     uint32_t n;         /* turns of each thread; 0: 1, 2, ... until the budget ends */
     uint32_t writers;   /* shared mode: threads that write; 0: every split */
+    const char *orders; /* contexts: a letter for each thread, a: lock A then B, b: B then A, A, B:
+                           that one; NULL: those that are tried for so many threads */
     enum ll_strategy strategy;
     enum ll_memory memory;
     int32_t bound;    /* preemptions an execution may have (dfs); -1: any number */
@@ -445,6 +448,7 @@ struct ll_check_fault {
     const char *role; /* of the victim: "reader", "writer", or "" */
     const char *text; /* one sentence */
     uint32_t threads, n, writers, preemptions;
+    const char *orders;   /* contexts: as in the plan; else "" */
     const char *schedule; /* for ll_check_replay; "" in notes */
     uint64_t execution;   /* number of the execution that showed it first */
     double seconds;       /* after which it was found */

@@ -349,6 +349,7 @@ class CheckPlan(TypedDict, total=False):
     threads: int
     n: int
     writers: int
+    orders: str
     strategy: Literal["auto", "dfs", "pct", "random"]
     memory: Literal["tso", "sc"]
     bound: int
@@ -397,6 +398,7 @@ class CheckFault(TypedDict):
     threads: int
     n: int
     writers: int
+    orders: str
     preemptions: int
     schedule: str
     execution: int

@@ -79,6 +79,7 @@ def _fault(lock: str, raw: _core.CheckFault) -> Document:
         "threads": raw["threads"],
         "n": raw["n"],
         "writers": raw["writers"] if raw["role"] else None,
+        "orders": raw["orders"] or None,
         "text": raw["text"],
         "preemptions": raw["preemptions"],
         "execution": raw["execution"],

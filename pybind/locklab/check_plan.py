@@ -52,6 +52,7 @@ class CheckPlan:
     giveups: int = 1
     first: bool = False
     writers: int | None = None
+    orders: str | None = None
 
     @classmethod
     def of(cls, **given: Any) -> CheckPlan:
@@ -65,7 +66,7 @@ class CheckPlan:
             A value cannot be used, whatever the lock.
         """
         values = {k: v for k, v in given.items() if v is not None or k == "lock"}
-        for name in ("lock", "client"):
+        for name in ("lock", "client", "orders"):
             if name in values:
                 values[name] = arguments.text(name, values[name])
         for name, allowed in CHOICES.items():

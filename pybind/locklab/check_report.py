@@ -15,6 +15,7 @@ Document = dict[str, Any]
 
 _WIDTH = 100
 _SAMPLING = ("pct", "random")
+_ORDERS = {"a": "A B", "b": "B A", "A": "A", "B": "B"}  # in which a thread takes them
 
 
 def parts(document: Document) -> list[Part]:
@@ -64,6 +65,8 @@ def _circumstances(fault: Document) -> str:
     crowd = _plural(fault["threads"], "thread")
     if fault["writers"] is not None:
         crowd += f" ({_plural(fault['writers'], 'writer')})"
+    if fault["orders"]:
+        crowd += f" (locks {', '.join(_ORDERS[letter] for letter in fault['orders'])})"
     preempts = any(step["preempts"] for step in fault["trace"])
     return (
         f"{crowd} x {_turns(fault['n'])}, {_plural(fault['preemptions'], 'preemption')}"

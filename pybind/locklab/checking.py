@@ -21,7 +21,8 @@ from locklab.verdict import Verdict
 MAX_SCHEDULE = 4096  # characters
 SCHEDULE = re.compile(
     r"(?P<lock>[a-z0-9-]+/[a-z0-9.-]+)(?:@(?P<client>[a-z0-9-]+))?"
-    r":(?P<threads>\d+)x(?P<n>\d+)(?:w(?P<writers>\d+))?(?:g(?P<giveups>\d+))?(?P<sc>s?)(?P<starve>p?)"
+    r":(?P<threads>\d+)x(?P<n>\d+)(?:w(?P<writers>\d+))?(?:o(?P<orders>[abAB]+))?"
+    r"(?:g(?P<giveups>\d+))?(?P<sc>s?)(?P<starve>p?)"
     r":[0-9a-f]{6}(?::(?P<settings>[^\s:'\"]*=[^\s:'\"]*))?:[A-Za-z0-9_-]*"
 )
 
@@ -146,6 +147,7 @@ def _replayed(schedule: str) -> dict[str, Any]:
         property="starvation" if part["starve"] else None,
         giveups=int(part["giveups"] or 1),
         writers=int(part["writers"]) if part["writers"] else None,
+        orders=part["orders"],
         params=tuple(_spelled_out(part["lock"], name, value) for name, _, value in settings),
     )
     return plan.config(part["client"] or "") | {"schedule": schedule}
@@ -182,6 +184,7 @@ def check(
     giveups: int = 1,
     first: bool = False,
     writers: int | None = None,
+    orders: str | None = None,
 ) -> Verdict:
     """Run a lock's own code under every interleaving of a few threads and look for faults.
 
@@ -195,7 +198,7 @@ def check(
         Turns of each thread, 1 to 64. None: 1, 2, ... each wholly, until the time is up.
     client
         What the threads do, an id of :func:`clients`; None: ``shared`` for locks with that mode,
-        else ``mutex``.
+        ``ww`` for those with contexts, else ``mutex``.
     params
         Parameters of the lock by name. The others have the value that the catalogue calls
         ``check``, because a spin budget of thousands would only blow the search up.
@@ -219,6 +222,9 @@ def check(
         Stop at the first fault.
     writers
         With client ``shared``: how many threads write; None: every split.
+    orders
+        With client ``ww``: a letter for each thread, ``a``: lock A, then B, ``b``: B, then A,
+        ``A``, ``B``: that one. None: ``ab``, all orders of both for three threads, ``abAA``.
 
     Returns
     -------

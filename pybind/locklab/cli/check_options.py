@@ -78,7 +78,7 @@ def _program(parser: Parser) -> None:
         group,
         "--client",
         metavar="C",
-        help="what the threads do, see below (default: shared if the lock can, else mutex)",
+        help="what the threads do, see below (default: shared or ww if the lock can, else mutex)",
     )
     add(
         group,
@@ -86,6 +86,13 @@ def _program(parser: Parser) -> None:
         type=whole("1 to the number of threads"),
         metavar="N",
         help="with client shared: threads that write (default: every split, one after the other)",
+    )
+    add(
+        group,
+        "--orders",
+        metavar="O",
+        help="with client ww: a letter for each thread, a: lock A, then B, b: B, then A, A, B: "
+        "that one (default: ab; all of both for 3 threads; abAA)",
     )
     add(
         group,

@@ -41,6 +41,7 @@ OPTIONS = {
     "n": "-n/--turns",
     "client": "--client",
     "writers": "--writers",
+    "orders": "--orders",
     "strategy": "--strategy",
     "memory": "--memory",
     "bound": "--bound",

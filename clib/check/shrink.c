@@ -11,8 +11,9 @@
 #include "check/check.h"
 #include "engine/own.h"
 
-#define TRIES 30000u /* executions of one search */
-#define FEW 3u       /* preemptions in which a smaller program is searched */
+#define TRIES 30000u      /* executions of one search */
+#define SMALLER_SHARE 0.3 /* of the time */
+#define FEW 3u            /* preemptions in which a smaller program is searched */
 #define FEW_TURNS 6u
 
 struct shrinking {
@@ -170,10 +171,12 @@ void check_shrink(const struct check_plan *plan, struct check_finding *f, double
                   const uint32_t *stop)
 {
     const struct shrinking k = {plan, f, until, stop};
+    struct shrinking part = k;
 
     if (!check_trace(plan, f)) /* makes the choices sparse and counts preemptions */
         return;
-    smaller(&k);
+    part.until = check_now() + SMALLER_SHARE * (until - check_now());
+    smaller(&part);
     if (!check_trace(plan, f))
         return;
     leave_out(&k);

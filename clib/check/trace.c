@@ -34,6 +34,10 @@ static void record(void *arg, const struct ck_happening *h)
 {
     struct record *r = arg;
 
+    if (!h) {
+        r->n = 0;
+        return;
+    }
     if (r->n == r->size) {
         uint32_t size = r->size ? 2 * r->size : 256;
         struct ck_happening *more = realloc(r->happening, size * sizeof(*more));

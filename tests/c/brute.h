@@ -166,10 +166,12 @@ static void see_plain(uint32_t t, const struct ck_happening *h)
 
 static void on_operation(void *arg, const struct ck_happening *h)
 {
-    uint32_t t = ck_thread_of(h->choice);
+    uint32_t t = h ? ck_thread_of(h->choice) : 0;
     const struct eng_thread *self = &ck.thread[t];
 
     LL_UNUSED(arg);
+    if (!h) /* again: see end */
+        return;
     if (h->plain)
         see_plain(t, h);
     if (h->plain || h->buffered) /* a buffered store counts when it reaches memory */

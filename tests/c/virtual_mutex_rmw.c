@@ -24,9 +24,11 @@ static struct {
 
 static void trace(void *arg, const struct ck_happening *h)
 {
-    unsigned thread = (unsigned)h->choice % CK_THREADS;
+    unsigned thread = h ? (unsigned)h->choice % CK_THREADS : 0;
 
     LL_UNUSED(arg);
+    if (!h)
+        return;
     if (h->kind == CK_PARK && thread == 1 && !seen.has_parked) {
         seen.has_parked = true;
         seen.to_park = seen.rmw[1];

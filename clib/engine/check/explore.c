@@ -96,6 +96,8 @@ static void explore(const struct ck_options *o, struct ck_report *r)
         enum ck_end end = ck_machine_run();
         if (end == CK_RESPLIT) {
             restart(o, r);
+            if (o->trace)
+                o->trace(o->trace_arg, NULL);
             continue;
         }
         count(end, r);

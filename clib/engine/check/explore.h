@@ -103,7 +103,8 @@ struct ck_options {
     double until;         /* CLOCK_MONOTONIC seconds; 0: no bound */
     const uint32_t *stop; /* set by another thread: end soon; may be NULL */
     uint64_t *progress;   /* where to publish the number of executions; may be NULL */
-    /* told of every operation as it happens; NULL: nobody wants to know */
+    /* told of every operation as it happens; NULL: nobody wants to know. Told NULL: the execution begins
+     * again, what was told of it is void */
     void (*trace)(void *arg, const struct ck_happening *h);
     void *trace_arg;
     /* called when an execution shows a fault: its schedule is in ck_last(); true: stop */

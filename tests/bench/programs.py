@@ -72,3 +72,9 @@ def uncontended(layouts: list[tuple[int, int]]) -> list[Path]:
     return [
         compiler.link(f"uncontended-{a}-{b}", [main, pads[a], hand, pads[b]]) for a, b in layouts
     ]
+
+
+def validator() -> Path:
+    """``validator.c``, in the instrumented build as the workloads are."""
+    compiler = Compiler()
+    return compiler.link("validator", [compiler.compile(HERE / "validator.c", "validator")])

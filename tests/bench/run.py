@@ -31,6 +31,7 @@ SCHEMA = "locklab.bench/1"
 TABLES = (
     "uncontended",
     "instrumentation",
+    "validator",
     "pingpong",
     "oversubscribed",
     "startup",

@@ -17,7 +17,7 @@ from locklab.cli import main
 from locklab.contract import validate
 from locklab.render import plain
 from locklab.report import tables
-from support import make_clib
+from support import ROOT, make_clib
 
 SHORT = {"threads": 2, "seconds": 0.05, "warmup_s": 0.01, "watchdog_s": 60.0}
 SILENT: list[tuple[str, str, dict[str, object]]] = [
@@ -123,6 +123,14 @@ def test_high_stacks_are_shortened() -> None:
     assert len(rows) == 9
     assert rows[4] == "    ... 32 more entries"
     assert rows[0] == "    holds a (shared, by a try)"
+
+
+def test_the_document_lists_every_kind() -> None:
+    listed = re.findall(
+        r"^\| `([a-z-]+)` \| ", (ROOT / "docs/VALIDATOR.md").read_text("utf-8"), re.M
+    )
+    source = (ROOT / "clib/validate/reports.def").read_text("utf-8")
+    assert listed == re.findall(r'^VA_KIND\(\w+, "([^"]+)"', source, re.MULTILINE)
 
 
 @pytest.mark.timeout(700)  # the first one compiles clib

@@ -163,6 +163,78 @@ static void a_companion_is_chosen_by_its_parameter(void)
     ll_run_unref(made);
 }
 
+/* ---- a lock that is never released ---- */
+
+struct stuck {
+    eng_u32 word;
+};
+
+static void stuck_acquire(void *lock, void *node)
+{
+    struct stuck *l = lock;
+
+    (void)node;
+    do
+        eng_await_eq_rlx(&l->word, 0);
+    while (eng_xchg_acq(&l->word, 1));
+}
+
+static void stuck_release(void *lock, void *node)
+{
+    (void)lock, (void)node; /* the fault */
+}
+
+static const struct ll_field stuck_fields[] = {LL_FIELD(struct stuck, word), LL_FIELD_END};
+
+static const struct ll_lock_desc stuck = {
+    .name = "stuck",
+    .family = "test",
+    .summary = "never released",
+    .origin = "test",
+    .lock_size = sizeof(struct stuck),
+    .lock_fields = stuck_fields,
+    .ops = {.acquire = stuck_acquire, .release = stuck_release},
+};
+
+/* Who waits is told by group and instance. */
+static void waiters_are_named(const char *workload, const struct ll_setting *settings,
+                              const char *begins, const char *ends)
+{
+    struct ll_plan p = plan_of("test/stuck", workload, 3, settings);
+    struct ll_error err = {"", ""};
+    struct ll_run *made = NULL;
+    const struct ll_result *r;
+    uint32_t named = 0;
+
+    p.watchdog_s = 0.2;
+    EXPECT(ll_run_start(&p, &made, &err) == 0, "%s", err.text);
+    EXPECT(ll_run_wait(made, BOUND_S) == 0 && ll_run_result(made, &r) == 0);
+    EXPECT(r->status == LL_STATUS_HUNG && r->n_waiters > 0);
+    for (uint32_t i = 0; i < r->n_waiters; i++) {
+        const struct ll_waiter *w = &r->waiter[i];
+        size_t n = strlen(w->object), m = strlen(ends);
+        if (strcmp(w->state, "waiting") || !w->object[0])
+            continue;
+        EXPECT(!strncmp(w->object, begins, strlen(begins)) && n >= m &&
+                   !strcmp(w->object + n - m, ends) && !strcmp(w->field, "word"),
+               "%s: %s.%s", workload, w->object, w->field);
+        named++;
+    }
+    EXPECT(named > 0, "%s: nobody is named", workload);
+    ll_run_unref(made);
+}
+
+static void a_hang_says_where(void)
+{
+    const struct ll_lock_desc *const variants[LL_VARIANTS] = {
+        [LL_VARIANT_NATIVE] = &stuck, [LL_VARIANT_BARE] = &stuck, [LL_VARIANT_VIRTUAL] = &stuck};
+
+    EXPECT(ll_registry_add(variants) == 0);
+    waiters_are_named("critical-section", NULL, "lock", "lock");
+    waiters_are_named("aim7-custom", NULL, "root", "root");
+    waiters_are_named("aim7-five_sec", SETTINGS({"locks", "2"}), "lock[", "]");
+}
+
 /* ---- refusals ---- */
 
 struct refusal {
@@ -218,5 +290,6 @@ int main(void)
     a_companion_is_chosen_by_its_parameter();
     what_does_not_fit_is_refused();
     too_many_locks_for_the_threads_are_refused();
+    a_hang_says_where();
     DONE();
 }

@@ -54,7 +54,7 @@ def test_the_catalogue_is_sorted_and_new_at_each_call() -> None:
 def test_a_lock_is_described_in_full(lock: _core.LockInfo) -> None:
     assert set(lock) == typed_keys("LockInfo")
     assert lock["id"] == f"{lock['family']}/{lock['name']}"
-    assert lock["kind"] in ("exclusive", "shared")
+    assert lock["kind"] in ("exclusive", "shared", "ww")
     assert "native" in lock["engines"]
     assert lock["summary"]
     assert lock["origin"]
@@ -254,7 +254,7 @@ def test_clients_are_what_their_def_file_lists() -> None:
     for client in found:
         assert set(client) == typed_keys("ClientInfo")
         assert client["summary"]
-        assert client["kind"] in ("exclusive", "shared")
+        assert client["kind"] in ("exclusive", "shared", "ww")
 
 
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock["id"])

@@ -77,6 +77,7 @@ def test_a_plan_takes_every_member_of_the_c_struct() -> None:
         "watchdog_s": 5,
         "tick_s": 0.1,
         "overhead": False,
+        "validate": False,
         "settings": [("section_ns", "100"), ["workload.think_ns", "0"]],
         "perf": ("context-switches",),
     }

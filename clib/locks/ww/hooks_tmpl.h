@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* hooks_tmpl.h - the hooks of ww/, whose locks differ in `rule` alone; it is defined before this is
- * included. */
+/* hooks_tmpl.h - the hooks of ww/, whose locks differ in `rule` alone. */
 #pragma once
 
 #include "locks/ww/inject_tmpl.h"
+
+static const struct ww_rule rule; /* of the lock that includes this */
 
 /* ---- for the mutex below ---- */
 

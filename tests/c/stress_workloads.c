@@ -203,12 +203,14 @@ static void waiters_are_named(const char *workload, const struct ll_setting *set
     struct ll_plan p = plan_of("test/stuck", workload, 3, settings);
     struct ll_error err = {"", ""};
     struct ll_run *made = NULL;
-    const struct ll_result *r;
+    const struct ll_result *r = NULL;
     uint32_t named = 0;
 
     p.watchdog_s = 0.2;
     EXPECT(ll_run_start(&p, &made, &err) == 0, "%s", err.text);
     EXPECT(ll_run_wait(made, BOUND_S) == 0 && ll_run_result(made, &r) == 0);
+    if (!r)
+        exit(1);
     EXPECT(r->status == LL_STATUS_HUNG && r->n_waiters > 0);
     for (uint32_t i = 0; i < r->n_waiters; i++) {
         const struct ll_waiter *w = &r->waiter[i];

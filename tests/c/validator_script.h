@@ -191,15 +191,13 @@ static inline void script_run(struct script *s, const char *text)
 /* The kinds that were reported, in order, commas between. */
 static inline const char *script_found(const struct script *s)
 {
-    static char found[512];
+    static char found[64 * 32]; /* 64 reports are kept */
     struct ll_validator_report r;
+    size_t n = 0;
 
     found[0] = 0;
-    for (size_t i = 0; ll_validator_report_get(s->v, i, &r) == 0; i++) {
-        if (i)
-            strcat(found, ", ");
-        strncat(found, r.kind, sizeof(found) - strlen(found) - 3);
-    }
+    for (size_t i = 0; ll_validator_report_get(s->v, i, &r) == 0; i++)
+        n += (size_t)snprintf(found + n, sizeof(found) - n, "%s%s", i ? ", " : "", r.kind);
     return found;
 }
 

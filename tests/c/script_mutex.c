@@ -93,7 +93,8 @@ static void null_owner(const struct ll_lock_desc *desc, bool asks, bool leaves)
     stage_see(&s, A);
     stage_ask_and_see(&s, A, STAGE_RELEASE);
     stage_see(&s, B);
-    EXPECT(event(&s, B, LL_EV_spin_win) == !leaves, "%s: B got the lock the other way", s.name);
+    if (leaves || !asks) /* one that should yield may go to sleep once there is an owner */
+        EXPECT(event(&s, B, LL_EV_spin_win) == !leaves, "%s: B got the lock the other way", s.name);
     stage_ask_and_see(&s, B, STAGE_RELEASE);
     count_is(&s, "the end", LOAD(l->count) == 1);
     stage_close(&s);

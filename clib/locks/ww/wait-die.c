@@ -46,20 +46,7 @@ static const struct ww_rule rule = {.refuse = die, .settle = wake_all};
 
 #include "locks/ww/hooks_tmpl.h"
 
-static const struct ll_param params[] = {
-    WW_PARAM_PUBLISH,
-    WW_PARAMS,
-    MUTEX_PARAM_GATE(false),
-    MUTEX_PARAM_NULL_GUARD(MUTEX_GUARD_BEHIND),
-    MUTEX_PARAM_OWNER_FORM(MUTEX_QUIT),
-    MUTEX_PARAM_PRELOAD(true),
-    MUTEX_PARAM_XCHG_CHECK(MUTEX_CHECK_NEG),
-    MUTEX_PARAM_QUEUE(MUTEX_QUEUE_MCS),
-    MUTEX_PARAM_PRECHECK(true),
-    MUTEX_SPIN_PARAMS,
-    MUTEX_PARAMS,
-    LL_PARAM_END,
-};
+static const struct ll_param params[] = {WW_PARAM_PUBLISH, WW_PARAMS, WW_BASE_PARAMS, LL_PARAM_END};
 
 static const struct ll_expect expect[] = {
     {.client = "ww", .verdict = "none-found", .setting = "publish=list"},

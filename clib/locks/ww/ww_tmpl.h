@@ -236,3 +236,10 @@ static const char *const ww_publish_names[] __attribute__((unused)) = {"list", "
         .type = LL_PARAM_UINT, .offset = offsetof(struct ww, inject_min_acquired), .def = 2,       \
         .min = 1, .max = 2                                                                         \
     }
+
+/* Those of mutex/mcs. */
+#define WW_BASE_PARAMS                                                                             \
+    MUTEX_PARAM_GATE(false), MUTEX_PARAM_NULL_GUARD(MUTEX_GUARD_BEHIND),                           \
+        MUTEX_PARAM_OWNER_FORM(MUTEX_QUIT), MUTEX_PARAM_PRELOAD(true),                             \
+        MUTEX_PARAM_XCHG_CHECK(MUTEX_CHECK_NEG), MUTEX_PARAM_QUEUE(MUTEX_QUEUE_MCS),               \
+        MUTEX_PARAM_PRECHECK(true), MUTEX_SPIN_PARAMS, MUTEX_PARAMS

@@ -31,7 +31,7 @@ CLASSES = {  # and how many there must be at least
     "other": 1,
 }
 REQUIRED = ("lock", "class", "fault", "reason", "expect", "client", "threads", "turns")
-OPTIONAL = ("tsan", "setting")
+OPTIONAL = ("tsan", "setting", "orders")
 EXECUTIONS = 100_000  # the fault must have been seen by then; most take a few dozen
 MOST_MS = 50.0  # of CPU, until the fault is seen
 VARIANTS = {
@@ -157,15 +157,15 @@ def link_judge(judge: Path, locks: list[Path], build: Path, out: Path) -> Path:
 
 
 def program_of(mutant: Mutant) -> tuple[str, ...]:
-    """(lock, client, threads, turns, setting or "") that show the fault."""
-    names = ("lock", "client", "threads", "turns", "setting")
+    """(lock, client, threads, turns, setting or "", orders or "") that show the fault."""
+    names = ("lock", "client", "threads", "turns", "setting", "orders")
     return tuple(mutant.header.get(n, "") for n in names)
 
 
 def judge_arguments(program: tuple[str, ...], kind: str) -> list[object]:
     """What judge.c is told."""
-    *required, setting = program
-    return [*required, EXECUTIONS, kind, *([setting] if setting else [])]
+    *required, setting, orders = program
+    return [*required, EXECUTIONS, kind, setting or "-", *([orders] if orders else [])]
 
 
 def run_judge(judge: Path, arguments: list[object]) -> dict[str, Seen]:
@@ -222,6 +222,7 @@ def test_a_mutant_says_what_it_is(path: Path) -> None:
     assert mutant.header["expect"] in ({"none-found"} if mutant.weak else KINDS)
     assert mutant.header.get("tsan", "race") == "race"
     assert re.fullmatch(r"\w+=\S+", mutant.header.get("setting", "name=value"))
+    assert ("orders" in mutant.header) == (mutant.header["client"] == "ww")
     assert path.stem.startswith(mutant.header["lock"].partition("/")[2])
     assert (ROOT / mutant.source).is_file()
     assert (ROOT / f"clib/clients/{mutant.header['client']}.c").is_file()
@@ -252,6 +253,19 @@ def test_the_checker_finds_it(path: Path, judge: Path, clib: Path, tmp_path: Pat
         return
     assert mutant.header["expect"] in found
     assert found[mutant.header["expect"]].ms <= MOST_MS
+
+
+@pytest.mark.check
+@pytest.mark.timeout(700)
+def test_without_its_fence_publication_fails_under_tso_alone(
+    judge: Path, clib: Path, tmp_path: Path
+) -> None:
+    mutant = read(MUTANTS / "wait-die-publish-unfenced.patch")
+    lock = compile_lock(mutated_tree(mutant, tmp_path), mutant.source, clib, "virtual")
+    program = link_judge(judge, [lock], clib, tmp_path / "judge")
+    arguments = judge_arguments(program_of(mutant), "deadlock")
+    assert "deadlock" in run_judge(program, arguments)
+    assert run_judge(program, [*arguments, "sc"]) == {}
 
 
 def controls() -> list[object]:

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* judge.c - explores one lock of the virtual build under its client and says what is wrong with it.
  *
- *   judge LOCK CLIENT THREADS TURNS EXECUTIONS KIND [SETTING]
+ *   judge LOCK CLIENT THREADS TURNS EXECUTIONS KIND [SETTING|-] [ORDERS [sc]]
  *
  * One line per kind of fault: the kind, the execution that shows it first, the milliseconds of CPU
  * until then, what was seen; nothing if no fault was found. Ends when a fault of KIND has been seen. Half of
  * the executions at most are spent on a preemption bound of 1, the rest depth first with reduction, under
- * TSO. Exit 2: usage.
+ * TSO or `sc`. With ORDERS (client ww), which make larger programs, samples come first. Exit 2: usage.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +17,7 @@
 #include "core/registry.h"
 
 #define KINDS 16u
+#define SAMPLES 2000u
 
 static const char *wanted;
 static const char *seen[KINDS];
@@ -75,6 +76,18 @@ static void explore(const struct ll_program *program, struct ck_options *options
             (unsigned long long)report.waits, report.wholly ? ", wholly" : "");
 }
 
+static void sample(const struct ll_program *program, struct ck_options *options)
+{
+    uint64_t all = options->executions;
+
+    options->executions = SAMPLES;
+    options->strategy = CK_PCT;
+    explore(program, options);
+    options->strategy = CK_RANDOM;
+    explore(program, options);
+    options->executions = all;
+}
+
 int main(int argc, char **argv)
 {
     struct ll_program_spec spec = {0};
@@ -82,15 +95,17 @@ int main(int argc, char **argv)
         .memory = LL_MEMORY_TSO, .giveups = 1, .races = true, .seed = 1, .on_fault = on_fault};
     struct ll_setting setting = {0};
     struct ll_program program;
-    struct ll_error error = {.text = "LOCK CLIENT THREADS TURNS EXECUTIONS KIND [SETTING]"};
+    struct ll_error error = {
+        .text = "LOCK CLIENT THREADS TURNS EXECUTIONS KIND [SETTING|-] [ORDERS [sc]]"};
+    const char *orders = argc >= 9 ? argv[8] : NULL;
 
-    if (argc == 8) {
+    if (argc >= 8 && strcmp(argv[7], "-")) {
         setting.name = strtok(argv[7], "=");
         setting.value = strtok(NULL, "");
         spec.settings = &setting;
         spec.n_settings = 1;
     }
-    if (argc == 7 || argc == 8) {
+    if (argc >= 7 && argc <= 10) {
         spec.lock = ll_lock_find(argv[1], LL_VARIANT_VIRTUAL);
         spec.client = ll_client_find(argv[2], LL_VARIANT_VIRTUAL);
         spec.threads = (uint32_t)atoi(argv[3]);
@@ -100,12 +115,17 @@ int main(int argc, char **argv)
         wanted = argv[6];
     }
     if (!spec.lock || !spec.client || !ll_client_applies(spec.client, spec.lock) ||
+        (orders && !ll_orders_read(orders, spec.threads, &spec.orders)) ||
         ll_program_init(&program, &spec, &error)) {
         fprintf(stderr, "judge: %s\n", error.text);
         return 2;
     }
+    if (argc == 10)
+        options.memory = LL_MEMORY_SC;
     options.first_relax_ends = spec.client->first_relax_ends;
     began = now_ms();
+    if (orders)
+        sample(&program, &options);
     options.strategy = CK_BOUNDED;
     options.bound = 1;
     explore(&program, &options);

@@ -20,7 +20,7 @@
  *          whether somebody sleeps, is what was published, and deadlocks with four transactions on
  *          two locks (docs/WW.md).
  */
-#include "locks/ww/ww_tmpl.h"
+#include "locks/ww/hooks_tmpl.h"
 
 static int die(struct ww *l, struct ww_context *ctx, struct ww_context *holder)
 {
@@ -43,8 +43,6 @@ static void wake_all(struct ww *l, struct ww_context *ctx)
 }
 
 static const struct ww_rule rule = {.refuse = die, .settle = wake_all};
-
-#include "locks/ww/hooks_tmpl.h"
 
 static const struct ll_param params[] = {WW_PARAM_PUBLISH, WW_PARAMS, WW_BASE_PARAMS, LL_PARAM_END};
 

@@ -17,7 +17,7 @@
  * Differs  Of Linux 4.19 we have the rule only: the mutex below is mutex/mcs as in wait-die, whose
  *          owner word and spin loop are those of 3.11.
  */
-#include "locks/ww/ww_tmpl.h"
+#include "locks/ww/hooks_tmpl.h"
 
 /* Wounds of a time in which it held other locks say nothing about those that it takes now. */
 static void heal(struct ww_context *ctx)
@@ -70,8 +70,6 @@ static void wound_oneself(struct ww *l, struct ww_context *ctx)
 
 static const struct ww_rule rule = {
     .begin = heal, .insert = by_age, .refuse = die_or_wound, .settle = wound_oneself};
-
-#include "locks/ww/hooks_tmpl.h"
 
 static const struct ll_param params[] = {WW_PARAM_PUBLISH, WW_PARAMS, WW_BASE_PARAMS, LL_PARAM_END};
 

@@ -103,6 +103,9 @@ def members(schema: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
 def _below(
     prefix: str, node: dict[str, Any], schema: dict[str, Any]
 ) -> Iterator[tuple[str, str, str]]:
+    for part in node.get("allOf", ()):  # what its own members are added to
+        shared = schema["$defs"][part["$ref"].rpartition("/")[2]] if "$ref" in part else part
+        yield from _below(prefix, shared, schema)
     for name, child in node.get("properties", {}).items():
         yield from _member(f"{prefix}{name}", child, schema)
     extra = node.get("additionalProperties")
@@ -123,6 +126,8 @@ def _type(node: dict[str, Any], schema: dict[str, Any]) -> str:
     if "$ref" in node:
         name = node["$ref"].rpartition("/")[2]
         return "histogram or null" if name == "histogram" else _type(schema["$defs"][name], schema)
+    if "allOf" in node:
+        return _type(node["allOf"][0], schema)
     if "anyOf" in node:
         return " or ".join(_type(form, schema) for form in node["anyOf"])
     if "enum" in node:

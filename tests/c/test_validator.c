@@ -58,6 +58,8 @@ static const struct {
     {"AB-BC-AC", "AB.BC.AC.", "", ""},
     {"AB-BA by other threads", "1AB.2BA.", "inversion", ""},
     {"A, then A again", "A.A.", "", ""},
+    {"a link that closed a cycle is no way", "AB.BA.CB.AC.", "inversion", ""},
+    {"given back in the middle", "ABC-BD.ABCD.DB.", "inversion", ""},
 };
 
 static void try_orders(void)
@@ -146,6 +148,7 @@ static void try_annotations(void)
         {"nested, one not", "BA^BA'.", "same-class"},
         {"not nested, then nested", "ABA'^B.", "same-class"},
         {"nested in what is not held", "A^B.", "nest-not-held"},
+        {"nested, then not", "BA^BA'^B.BAA'.", "same-class"},
         {"nested twice the same", "BA^BA^B.", "recursion, not-held"},
         {"nested, given back in any order", "BA^BA'^B-A-A'-B", ""},
         {"nested, given back twice", "BA^B-A-A", "not-held"},

@@ -82,8 +82,6 @@ void fiber_adopt(struct fiber *f)
 }
 
 #ifndef USE_UCONTEXT
-/* void fiber_jump(void **save_sp, void *load_sp): pushes what the ABI wants preserved, swaps stacks. */
-void fiber_jump(void **save_sp, void *load_sp);
 __asm__(".text\n"
         ".globl fiber_jump\n"
         ".hidden fiber_jump\n"
@@ -121,26 +119,12 @@ void fiber_begin(void);
 
 /* ---- sanitizers ---- */
 
+#ifdef FIBER_ASAN
 static struct {
     const void *bottom; /* the OS thread's stack, learnt at the first switch away from it */
     size_t size;
 } main_stack;
-
-static void leave(struct fiber *from, const struct fiber *to, bool last)
-{
-#ifdef FIBER_ASAN
-    __sanitizer_start_switch_fiber(last ? NULL : &from->asan_fake,
-                                   to->stack ? to->stack : main_stack.bottom,
-                                   to->stack ? to->size : main_stack.size);
 #endif
-#ifdef FIBER_TSAN
-    __tsan_switch_to_fiber(to->tsan, 0);
-#endif
-    LL_UNUSED(from);
-    LL_UNUSED(to);
-    LL_UNUSED(last);
-    LL_UNUSED(main_stack);
-}
 
 static void arrive(struct fiber *at, bool first)
 {
@@ -183,11 +167,6 @@ static void set_first_frame(struct fiber *f)
     c->uc_stack.ss_size = f->size;
     makecontext(c, (void (*)(void))enter_context, 2, (unsigned)(p >> 32), (unsigned)p);
 }
-
-static void jump(struct fiber *from, struct fiber *to)
-{
-    swapcontext(from->impl, to->impl);
-}
 #else
 static void set_first_frame(struct fiber *f)
 {
@@ -204,11 +183,6 @@ static void set_first_frame(struct fiber *f)
     *--sp = NULL;                /* r14 */
     *--sp = NULL;                /* r15 */
     f->sp = sp;
-}
-
-static void jump(struct fiber *from, struct fiber *to)
-{
-    fiber_jump(&from->sp, to->sp);
 }
 #endif
 
@@ -227,9 +201,30 @@ void fiber_reset(struct fiber *f, void (*entry)(void *arg), void *arg)
     set_first_frame(f);
 }
 
+#ifndef FIBER_JUMPS
+static void leave(struct fiber *from, const struct fiber *to, bool last)
+{
+#ifdef FIBER_ASAN
+    __sanitizer_start_switch_fiber(last ? NULL : &from->asan_fake,
+                                   to->stack ? to->stack : main_stack.bottom,
+                                   to->stack ? to->size : main_stack.size);
+#endif
+#ifdef FIBER_TSAN
+    __tsan_switch_to_fiber(to->tsan, 0);
+#endif
+    LL_UNUSED(from);
+    LL_UNUSED(to);
+    LL_UNUSED(last);
+}
+
 void fiber_switch(struct fiber *from, struct fiber *to, bool last)
 {
     leave(from, to, last);
-    jump(from, to);
+#ifdef USE_UCONTEXT
+    swapcontext(from->impl, to->impl);
+#else
+    fiber_jump(&from->sp, to->sp);
+#endif
     arrive(from, false);
 }
+#endif

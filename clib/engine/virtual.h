@@ -21,6 +21,7 @@ enum vt_kind {
     VT_READ,
     VT_WRITE
 };
+#define VT_KINDS (VT_WRITE + 1)
 
 struct vt_access {
     enum vt_kind kind;
@@ -32,7 +33,9 @@ struct vt_access {
 };
 
 struct vt_engine {
-    uint64_t (*access)(const struct vt_access *a); /* load: the value; RMW: the old value */
+    /* by kind, so that an engine can have a way of its own for each. Load: the value; RMW: the old
+     * value */
+    uint64_t (*access[VT_KINDS])(const struct vt_access *a);
     void (*fence)(int order, const struct eng_site *site);
     int (*await)(const struct eng_term *terms, unsigned n, const struct eng_giveup *giveup,
                  uint64_t *seen, const struct eng_site *site);
@@ -67,7 +70,7 @@ enum eng_park_result vt_park(const struct eng_giveup *giveup, const struct eng_s
 
 LL_TEMPLATE uint64_t vt_access(const struct vt_access *a)
 {
-    return vt_engine->access(a);
+    return vt_engine->access[a->kind](a);
 }
 LL_TEMPLATE void vt_fence(int order, const struct eng_site *site)
 {

@@ -130,22 +130,22 @@ static uint32_t giveups;
 static uint64_t access_at(const struct op *o, enum vt_kind kind, int order, uint64_t expected,
                           uint64_t value)
 {
-    return vt_engine->access(&(struct vt_access){.kind = kind,
-                                                 .addr = arena.shared + o->offset,
-                                                 .width = o->width,
-                                                 .order = order,
-                                                 .value = value,
-                                                 .expected = expected,
-                                                 .site = &o->site});
+    return vt_access(&(struct vt_access){.kind = kind,
+                                         .addr = arena.shared + o->offset,
+                                         .width = o->width,
+                                         .order = order,
+                                         .value = value,
+                                         .expected = expected,
+                                         .site = &o->site});
 }
 
 static uint64_t plain_at(const struct op *o, enum vt_kind kind, uint64_t value)
 {
-    return vt_engine->access(&(struct vt_access){.kind = kind,
-                                                 .addr = &arena.field[o->number[0]],
-                                                 .width = 4,
-                                                 .value = value,
-                                                 .site = &o->site});
+    return vt_access(&(struct vt_access){.kind = kind,
+                                         .addr = &arena.field[o->number[0]],
+                                         .width = 4,
+                                         .value = value,
+                                         .site = &o->site});
 }
 
 static bool asked(const struct op *o)

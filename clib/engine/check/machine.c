@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/rng.h"
 #include "engine/check/memory.h"
+#include "engine/check/turn.h"
 
 #define STACK_BYTES (64u * 1024u)
 
@@ -17,20 +17,24 @@ struct ck_machine ck;
 
 /* ---- who goes on ---- */
 
-static uint64_t enabled(void)
+uint64_t ck_ask_waiting(void)
 {
-    uint64_t mask = ck.ready;
+    uint64_t able = 0, watched = 0;
 
     for (uint32_t w = ck.waiting; w; w &= w - 1) {
         struct eng_thread *t = &ck.thread[__builtin_ctz(w)];
         bool can_go = ck_can_go(t);
+        watched |= t->watch;
         if (can_go)
-            mask |= CK_BIT(CK_GO(t->index));
+            able |= CK_BIT(CK_GO(t->index));
         if (LL_UNLIKELY(t->op.reasons || t->op.kind == CK_RELAX))
             for (uint32_t r = ck_reasons(t, can_go); r; r &= r - 1)
-                mask |= CK_BIT(CK_GIVE_UP(t->index, (uint32_t)__builtin_ctz(r)));
+                able |= CK_BIT(CK_GIVE_UP(t->index, (uint32_t)__builtin_ctz(r)));
     }
-    return mask;
+    ck.stirred = false;
+    ck.able = able;
+    ck.watched = watched;
+    return able;
 }
 
 /* In turn among threads and buffers; a wait that can be given up is, when nothing else is left. */
@@ -98,70 +102,49 @@ static LL_SLOW int nobody(void)
     return -1;
 }
 
-static int next_choice(void)
+void ck_unusual_turn(int c)
 {
-    uint64_t mask = enabled();
+    struct eng_thread *t = &ck.thread[ck_thread_of(c)];
+
+    if (ck_is_flush(c)) {
+        ck_flush(t);
+    } else {
+        t->reason = -1 - (int)(((unsigned)c - CK_ACTORS) / CK_THREADS);
+    }
+}
+
+LL_SLOW int ck_unusual_choice(uint64_t mask)
+{
     int c;
 
-    if (LL_UNLIKELY(ck.resplit)) { /* what is known of cells so far is worthless */
+    if (ck.resplit) { /* what is known of cells so far is worthless */
         ck.end = CK_RESPLIT;
         return -1;
     }
-    if (LL_UNLIKELY(!mask))
+    if (!mask)
         return nobody();
-    if (LL_UNLIKELY(ck.options->starvation))
+    if (ck.options->starvation)
         ck_starvation_note(mask);
-    if (LL_UNLIKELY(ck.steps >= CK_MAX_STEPS)) {
-        c = too_long(mask);
-    } else {
-        c = ck.policy->choose(mask);
-        if (LL_UNLIKELY(c < 0))
-            ck.end = CK_REDUNDANT;
-    }
-    if (c >= 0) {
-        ck.preempts =
-            mask & CK_BIT(CK_GO(ck.running)) && (ck_is_flush(c) || ck_thread_of(c) != ck.running);
-        ck.choice[ck.steps++] = (uint8_t)c;
-    }
+    if (ck.steps >= CK_MAX_STEPS)
+        return too_long(mask);
+    c = ck.policy->choose(mask);
+    if (c < 0)
+        ck.end = CK_REDUNDANT;
     return c;
 }
 
-/* Chooses until a thread goes on: in `self` (NULL: none yet) by coming back, else by switching. */
-static void drive(struct fiber *from, struct eng_thread *self)
+void ck_started(struct eng_thread *self)
 {
-    for (;;) {
-        int c = next_choice();
-        struct eng_thread *t;
+    uint32_t next = self->index + 1;
 
-        if (LL_UNLIKELY(c < 0)) {
-            if (from != &ck.main)
-                fiber_switch(from, &ck.main, true);
-            return;
-        }
-        t = &ck.thread[ck_thread_of(c)];
-        if (ck_is_flush(c)) {
-            ck_flush(t);
-            continue;
-        }
-        ck.ready &= ~CK_BIT(CK_GO(t->index));
-        ck.waiting &= ~(1u << t->index);
-        t->reason = c < (int)CK_ACTORS ? 0 : -1 - (int)(((unsigned)c - CK_ACTORS) / CK_THREADS);
-        ck.running = t->index;
-        t->went++;
-        if (t == self)
-            return;
-        ck.current = t;
-        fiber_switch(from, &t->fiber, self && self->ended);
-        return;
+    if (next < ck.program->threads) {
+        ck.current = &ck.thread[next];
+        fiber_switch(&self->fiber, &ck.current->fiber, self->ended);
+    } else {
+        ck.starting = false;
+        ck.ordinary = ck.resplit || ck.options->starvation ? 0 : CK_MAX_STEPS;
+        ck_turn(self, false);
     }
-}
-
-void ck_go_on(struct eng_thread *self)
-{
-    if (LL_UNLIKELY(ck.starting))
-        fiber_switch(&self->fiber, &ck.main, false);
-    else
-        drive(&self->fiber, self);
 }
 
 void ck_leave(struct eng_thread *self)
@@ -170,16 +153,13 @@ void ck_leave(struct eng_thread *self)
     self->op.kind = CK_NOTHING;
     self->place = ENG_OUTSIDE;
     ck.progress_step = ck.steps;
-    if (ck.starting)
-        fiber_switch(&self->fiber, &ck.main, true);
-    drive(&self->fiber, self);
+    ck_go_on(self, false);
     __builtin_unreachable();
 }
 
 void ck_abort(struct eng_thread *self)
 {
     ck.end = CK_ABORTED;
-    ck.aborted = true;
     fiber_switch(&self->fiber, &ck.main, true);
     __builtin_unreachable();
 }
@@ -280,7 +260,6 @@ static void reset_thread(struct eng_thread *t)
            offsetof(struct eng_thread, read) - offsetof(struct eng_thread, buffered_first));
     t->n_read = 0;
     memset(&t->read_overflow, 0, sizeof(*t) - offsetof(struct eng_thread, read_overflow));
-    t->random = ll_rng_seed(ck.options->seed, t->index);
     t->bkl.word = ck.program->bkl;
     fiber_reset(&t->fiber, thread_main, t);
 }
@@ -291,33 +270,39 @@ static void reset(void)
     ck.stamp++;
     ck.ready = 0;
     ck.waiting = 0;
+    ck.able = ck.watched = 0;
+    ck.stirred = false;
+    ck.whole_size = ck.memory_size;
     ck.steps = ck.progress_step = ck.fair_turn = 0;
-    ck.fair = ck.aborted = ck.resplit = ck.gave_up_all = false;
+    ck.fair = ck.resplit = ck.gave_up_all = false;
     ck.running = 0;
     ck.doorways = 0;
     ck.n_faults = 0;
     ck.n_freed = 0;
     if (ck.options->starvation)
         ck_starvation_reset();
-    ck.starting = true;
     for (uint32_t i = 0; i < ck.program->threads; i++)
         reset_thread(&ck.thread[i]);
-    for (uint32_t i = 0; i < ck.program->threads && !ck.aborted; i++) {
-        ck.current = &ck.thread[i];
-        fiber_switch(&ck.main, &ck.thread[i].fiber, false);
-    }
-    ck.starting = false;
+}
+
+/* Each thread starts the next one; whoever ends the execution comes back here. */
+static void run(void)
+{
+    ck.starting = true;
+    ck.ordinary = 0;
+    ck.current = &ck.thread[0];
+    fiber_switch(&ck.main, &ck.current->fiber, false);
 }
 
 enum ck_end ck_machine_run(void)
 {
     const char *wrong;
 
-    ck.quick = !ck.policy->happened && !ck_traced();
+    ck.lean = !ck.policy->happened && !ck_traced() && !ck.options->starvation;
+    vt_engine = ck.lean ? &ck_lean_engine : &ck_engine;
     ck.policy->begin();
     reset();
-    if (!ck.aborted)
-        drive(&ck.main, NULL);
+    run();
     if (ck.end == CK_STUCK)
         judge_stuck();
     if (ck.end == CK_COMPLETE && ck.program->verdict &&
@@ -358,9 +343,10 @@ int ck_machine_init(const struct ck_program *program, const struct ck_options *o
     ck.n_cells = CK_FIRST_CELL;
     ck.pristine = malloc(ck.memory_size);
     ck.cell_of = calloc(ck.memory_size, sizeof(*ck.cell_of));
+    ck.whole = calloc(ck.memory_size, sizeof(*ck.whole));
     ck.cell = calloc(CK_CELLS, sizeof(*ck.cell));
     ck.choice = malloc(CK_ALL_STEPS);
-    if (!ck.pristine || !ck.cell_of || !ck.cell || !ck.choice || make_threads()) {
+    if (!ck.pristine || !ck.cell_of || !ck.whole || !ck.cell || !ck.choice || make_threads()) {
         ck_machine_fini();
         return -ENOMEM;
     }
@@ -368,14 +354,13 @@ int ck_machine_init(const struct ck_program *program, const struct ck_options *o
     for (uint32_t i = 0; i < CK_FIRST_CELL; i++)
         ck.cell[i].offset = ck.cell[i].end = CK_NO_OFFSET;
     fiber_adopt(&ck.main);
-    vt_engine = &ck_engine;
     return 0;
 }
 
 uint64_t ck_machine_memory(void)
 {
-    return sizeof(ck) + ck.memory_size * (1 + sizeof(*ck.cell_of)) + CK_CELLS * sizeof(*ck.cell) +
-           CK_ALL_STEPS + (uint64_t)ck.program->threads * STACK_BYTES;
+    return sizeof(ck) + ck.memory_size * (1 + sizeof(*ck.cell_of) + sizeof(*ck.whole)) +
+           CK_CELLS * sizeof(*ck.cell) + CK_ALL_STEPS + (uint64_t)ck.program->threads * STACK_BYTES;
 }
 
 void ck_machine_fini(void)
@@ -388,6 +373,7 @@ void ck_machine_fini(void)
         memcpy(ck.memory, ck.pristine, ck.memory_size);
     free(ck.pristine);
     free(ck.cell_of);
+    free(ck.whole);
     free(ck.cell);
     free(ck.choice);
     vt_engine = NULL;

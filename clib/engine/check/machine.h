@@ -108,9 +108,10 @@ struct eng_thread {
     uint32_t doorway;    /* its number in line; 0: none */
     uint32_t wait_began; /* step at which it first waited in this acquire; 0: not */
     uint32_t entered;
+    uint64_t watch; /* CK_WATCH of what it waits for; all ones if that is not one whole cell */
     uint32_t went,
         disabled_at; /* for starvation.c: operations so far; step when it last could not */
-    uint64_t random;
+    uint64_t random; /* 0: not asked for yet */
     struct eng_bkl bkl;
     const struct eng_site *last; /* the operation it did last */
 };
@@ -121,9 +122,9 @@ struct ck_cell {
     uint32_t stamp;  /* execution in which the above is meant */
     uint32_t offset; /* in the program's memory; CK_NO_OFFSET: not there */
     uint32_t end;
-    int16_t wrote_at; /* plain: clock of the last write */
+    int16_t wrote_at; /* plain: clock of the last write; 0: none */
     uint8_t wrote_by;
-    bool wrote, uncovered;
+    bool uncovered;
     const struct eng_site *write_site, *read_site[CK_THREADS];
     /* for dpor.c, of this execution */
     int32_t last_write; /* event, or -1 */
@@ -132,6 +133,8 @@ struct ck_cell {
 };
 
 #define CK_NO_OFFSET UINT32_MAX
+#define CK_WATCH(cell) (UINT64_C(1) << ((cell) % 64)) /* several may share a bit */
+#define CK_WHOLE(cell, width) ((uint32_t)(cell) << 8 | (width))
 /* cells that stand for the engine's own words */
 #define CK_CELL_SECTION 1u
 #define CK_CELL_PERMIT(t) (2u + (t))
@@ -175,18 +178,22 @@ struct ck_machine {
     struct fiber main;
     uint64_t ready;   /* threads (GO) and buffers (FLUSH) that can surely go on */
     uint32_t waiting; /* threads whose pending operation has a condition */
+    uint32_t running; /* last thread that went on */
+    uint64_t able;    /* what those in `waiting` could do when they were last looked at */
     uint32_t stamp;
     uint32_t steps, progress_step; /* progress: somebody entered or ended */
+    uint32_t ordinary;             /* steps up to which a turn is nothing special; 0: none is */
+    uint64_t watched;              /* CK_WATCH of the cells that they may wait for */
+    bool stirred;                  /* since then something may have changed for them */
     uint32_t fair_turn;
-    bool fair, starting, aborted;
+    bool fair, starting;
     bool tso, judge;  /* judge: happens-before */
     bool resplit;     /* a cell was divided */
-    bool quick;       /* nobody wants to know what each operation touches */
+    bool lean;        /* nobody looks on: no reduction, no trace, no search for starvation */
     bool remembers;   /* some relax needs to know what was read before it */
     bool gave_up_all; /* some reason was not offered because of the bound */
     uint64_t counted[LL_EVENT_COUNT];
-    uint32_t running; /* last thread that went on */
-    bool preempts;    /* the choice under way: who ran could have gone on */
+    bool preempts; /* the choice under way: who ran could have gone on */
     uint32_t doorways;
     enum ck_end end;
     struct ck_fault fault[CK_FAULTS];
@@ -196,6 +203,8 @@ struct ck_machine {
     char *memory, *pristine;
     uint32_t memory_size;
     uint16_t *cell_of; /* by byte; 0: none yet */
+    uint32_t *whole;   /* by byte: CK_WHOLE of the cell that begins here, if all is well with it */
+    uint32_t whole_size; /* memory_size; 0 once something has been freed */
     struct ck_cell *cell;
     uint32_t n_cells;
     struct ck_range freed[CK_THREADS];
@@ -220,9 +229,8 @@ uint64_t ck_machine_memory(void);
 bool ck_can_go(struct eng_thread *t);
 uint32_t ck_reasons(struct eng_thread *t, bool can_go);
 
-extern const struct vt_engine ck_engine;
-/* The pending operation of `self` is in place: comes back when it has been chosen. */
-void ck_go_on(struct eng_thread *self);
+/* The operations; the same, when nobody looks on. */
+extern const struct vt_engine ck_engine, ck_lean_engine;
 /* Ends the thread; ends the execution. Neither comes back. */
 void ck_leave(struct eng_thread *self) __attribute__((noreturn));
 void ck_abort(struct eng_thread *self) __attribute__((noreturn));
@@ -239,6 +247,12 @@ void ck_starvation_entry(uint32_t entering);
 /* "locks/spin/mcs.c" of a path that ends so. */
 const char *ck_short(const char *file);
 
+/* A cell was divided, or something was not known in time: this execution is worthless. */
+static inline void ck_resplit(void)
+{
+    ck.resplit = true;
+    ck.ordinary = 0;
+}
 static inline bool ck_traced(void)
 {
     return ck.options->trace != NULL;

@@ -48,6 +48,15 @@ static bool covered(uint32_t offset, uint32_t end)
     return true;
 }
 
+/* So that an access which has exactly the cell's bytes finds it in one look. */
+static void note_whole(uint32_t i)
+{
+    const struct ck_cell *c = &ck.cell[i];
+    uint32_t width = c->end - c->offset;
+
+    ck.whole[c->offset] = width <= 8 && !c->uncovered ? CK_WHOLE(i, width) : 0;
+}
+
 static uint32_t new_cell(uint32_t offset, uint32_t end)
 {
     uint32_t i = ck.n_cells;
@@ -61,6 +70,7 @@ static uint32_t new_cell(uint32_t offset, uint32_t end)
     c->uncovered = !covered(offset, end);
     for (uint32_t b = offset; b < end; b++)
         ck.cell_of[b] = (uint16_t)i;
+    note_whole(i);
     return i;
 }
 
@@ -80,11 +90,12 @@ static LL_SLOW void divide(uint32_t offset, uint32_t end)
         if (ck.cell[i].offset < b || e > end) { /* somebody used it whole */
             uint32_t start = ck.cell[i].offset, cut = e > end ? end : e;
             ck.cell[i].end = start < b ? b : cut;
+            note_whole(i);
             if (start < b)
                 new_cell(b, cut);
             if (e > cut)
                 new_cell(cut, e);
-            ck.resplit = true;
+            ck_resplit();
             e = cut;
         }
         b = e;
@@ -95,7 +106,8 @@ void ck_cell_fresh(struct ck_cell *c)
 {
     c->stamp = ck.stamp;
     c->released = c->read_at = (ck_vc){0};
-    c->wrote = false;
+    c->wrote_at = 0;
+    c->wrote_by = 0;
     c->last_write = -1;
     c->readers = 0;
 }
@@ -251,16 +263,6 @@ void ck_hb_read(struct eng_thread *t, bool acquire, uint32_t n, const uint16_t *
     }
 }
 
-ck_vc ck_hb_release(struct eng_thread *t, bool release)
-{
-    ck_vc out = t->vc;
-
-    if (!release)
-        return t->fence_released;
-    t->vc[t->index]++;
-    return out;
-}
-
 void ck_hb_write(ck_vc released, bool rmw, uint32_t n, const uint16_t *cell)
 {
     for (uint32_t i = 0; i < n; i++) {
@@ -279,8 +281,8 @@ void ck_hb_fence(struct eng_thread *t, int order)
     }
 }
 
-static LL_SLOW void race(const struct eng_thread *t, const struct vt_access *a, uint32_t with,
-                         const struct eng_site *there, bool there_writes)
+static void race(const struct eng_thread *t, const struct vt_access *a, uint32_t with,
+                 const struct eng_site *there, bool there_writes)
 {
     struct ck_fault *f = ck_fault(
         "race", t->index,
@@ -294,45 +296,26 @@ static LL_SLOW void race(const struct eng_thread *t, const struct vt_access *a, 
         f->addr = a->addr;
 }
 
-static bool any(ck_vc v)
+LL_SLOW void ck_hb_race_written(struct eng_thread *t, const struct vt_access *a,
+                                const struct ck_cell *c)
 {
-    union {
-        ck_vc v;
-        uint64_t word[2];
-    } u = {v};
-
-    return u.word[0] | u.word[1];
+    race(t, a, c->wrote_by, c->write_site, true);
 }
 
-static void plain_cell(struct eng_thread *t, const struct vt_access *a, struct ck_cell *c)
+LL_SLOW void ck_hb_race_read(struct eng_thread *t, const struct vt_access *a,
+                             const struct ck_cell *c)
 {
-    ck_vc later;
+    ck_vc later = c->read_at > t->vc;
 
-    if (c->wrote && c->wrote_by != t->index && LL_UNLIKELY(c->wrote_at > t->vc[c->wrote_by]))
-        race(t, a, c->wrote_by, c->write_site, true);
-    if (a->kind == VT_READ) {
-        c->read_at[t->index] = t->vc[t->index];
-        c->read_site[t->index] = a->site;
-        return;
-    }
-    later = c->read_at > t->vc; /* its own reads are not later */
-    for (uint32_t u = 0; LL_UNLIKELY(any(later)) && u < ck.program->threads; u++)
+    for (uint32_t u = 0; u < ck.program->threads; u++)
         if (later[u])
             race(t, a, u, c->read_site[u], false);
-    c->wrote = true;
-    c->wrote_by = (uint8_t)t->index;
-    c->wrote_at = t->vc[t->index];
-    c->write_site = a->site;
 }
 
-void ck_hb_plain(struct eng_thread *t, const struct vt_access *a, uint32_t whole)
+void ck_hb_plain_slowly(struct eng_thread *t, const struct vt_access *a)
 {
     uint16_t cell[8];
 
-    if (LL_LIKELY(whole)) {
-        plain_cell(t, a, ck_cell(whole));
-        return;
-    }
     for (uint32_t i = 0, n = ck_cells(a->addr, a->width, cell); i < n; i++)
-        plain_cell(t, a, ck_cell(cell[i]));
+        ck_hb_plain_cell(t, a, a->kind, ck_cell(cell[i]));
 }

@@ -29,14 +29,12 @@ void ck_judge_flush(const struct eng_thread *t, const struct ck_store *store);
 static inline uint32_t ck_whole_cell(const void *addr, uint32_t width)
 {
     size_t offset = (size_t)((const char *)addr - ck.memory);
-    const struct ck_cell *c;
-    uint32_t i;
+    uint32_t whole;
 
-    if (LL_UNLIKELY(offset >= ck.memory_size || ck.n_freed))
+    if (LL_UNLIKELY(offset >= ck.whole_size))
         return 0;
-    i = ck.cell_of[offset];
-    c = &ck.cell[i];
-    return c->offset == offset && c->end == offset + width && !c->uncovered ? i : 0;
+    whole = ck.whole[offset];
+    return LL_LIKELY((whole & 0xff) == width) ? whole >> 8 : 0;
 }
 
 static inline uint64_t ck_memory_value(const void *addr, uint32_t width)
@@ -95,8 +93,55 @@ void ck_remember_own(struct eng_thread *t, const void *addr, uint32_t width, uin
 
 void ck_hb_read(struct eng_thread *t, bool acquire, uint32_t n, const uint16_t *cell);
 /* What a store of t, released or relaxed, hands to those who read it. */
-ck_vc ck_hb_release(struct eng_thread *t, bool release);
+static inline ck_vc ck_hb_release(struct eng_thread *t, bool release)
+{
+    ck_vc out = t->vc;
+
+    if (!release)
+        return t->fence_released;
+    t->vc[t->index]++;
+    return out;
+}
 void ck_hb_write(ck_vc released, bool rmw, uint32_t n, const uint16_t *cell);
 void ck_hb_fence(struct eng_thread *t, int order);
-/* A plain access: notes a fault if it races. cell: as ck_whole_cell says. */
-void ck_hb_plain(struct eng_thread *t, const struct vt_access *a, uint32_t cell);
+/* A plain access of a cell: notes a fault if it races. */
+void ck_hb_race_written(struct eng_thread *t, const struct vt_access *a, const struct ck_cell *c);
+void ck_hb_race_read(struct eng_thread *t, const struct vt_access *a, const struct ck_cell *c);
+
+static inline bool ck_vc_any(ck_vc v)
+{
+    union {
+        ck_vc v;
+        uint64_t word[2];
+    } u = {v};
+
+    return u.word[0] | u.word[1];
+}
+
+LL_TEMPLATE void ck_hb_plain_cell(struct eng_thread *t, const struct vt_access *a,
+                                  enum vt_kind kind, struct ck_cell *c)
+{
+    if (LL_UNLIKELY(c->wrote_at > t->vc[c->wrote_by])) /* its own writes are not later */
+        ck_hb_race_written(t, a, c);
+    if (kind == VT_READ) {
+        c->read_at[t->index] = t->vc[t->index];
+        c->read_site[t->index] = a->site;
+        return;
+    }
+    if (LL_UNLIKELY(ck_vc_any(c->read_at > t->vc))) /* nor its own reads */
+        ck_hb_race_read(t, a, c);
+    c->wrote_by = (uint8_t)t->index;
+    c->wrote_at = t->vc[t->index];
+    c->write_site = a->site;
+}
+/* The same; cell: as ck_whole_cell says. */
+void ck_hb_plain_slowly(struct eng_thread *t, const struct vt_access *a);
+
+LL_TEMPLATE void ck_hb_plain(struct eng_thread *t, const struct vt_access *a, enum vt_kind kind,
+                             uint32_t cell)
+{
+    if (LL_LIKELY(cell))
+        ck_hb_plain_cell(t, a, kind, ck_cell(cell));
+    else
+        ck_hb_plain_slowly(t, a);
+}

@@ -4,8 +4,13 @@
  * An operation that others can see arrives (it becomes pending), waits until it is chosen, and is
  * then performed. What nobody else can see is done at once: plain accesses (happens-before judges
  * them), a store into the buffer under TSO, fences with nothing to wait for, marks.
+ *
+ * The operations that programs mostly consist of are templates: `lean`, a constant, leaves out what is
+ * for those who look on (struct ck_machine), and takes the short way where there is one.
  */
+#include "core/rng.h"
 #include "engine/check/memory.h"
+#include "engine/check/turn.h"
 
 static bool is_rmw(enum vt_kind kind)
 {
@@ -155,16 +160,8 @@ static struct eng_thread *prepare(enum ck_op_kind kind, const struct eng_site *s
     return self;
 }
 
-/* The pending operation has a condition: notes whether it has to wait. */
-static void arrive_waiting(struct eng_thread *self, struct eng_site_use *use)
+static void note_blocked(struct eng_thread *self, struct eng_site_use *use)
 {
-    ck.waiting |= 1u << self->index;
-    if (self->op.kind != CK_AWAIT && self->op.kind != CK_RELAX && self->op.kind != CK_PARK)
-        return;
-    if (use)
-        use->waits = true;
-    if (ck_can_go(self))
-        return;
     self->waited = true;
     ck.report->waits++;
     if (use)
@@ -173,8 +170,22 @@ static void arrive_waiting(struct eng_thread *self, struct eng_site_use *use)
         self->wait_began = ck.steps + 1;
 }
 
+/* The pending operation has a condition: notes whether it has to wait. */
+static void arrive_waiting(struct eng_thread *self, struct eng_site_use *use)
+{
+    ck.waiting |= 1u << self->index;
+    self->watch = UINT64_MAX;
+    ck.stirred = true;
+    if (self->op.kind != CK_AWAIT && self->op.kind != CK_RELAX && self->op.kind != CK_PARK)
+        return;
+    if (use)
+        use->waits = true;
+    if (!ck_can_go(self))
+        note_blocked(self, use);
+}
+
 /* The operation in self->op becomes pending; comes back when it has been chosen. */
-static inline void arrive(struct eng_thread *self)
+static void arrive(struct eng_thread *self)
 {
     struct eng_site_use *use = self->op.site ? self->op.site->use : NULL;
 
@@ -184,10 +195,42 @@ static inline void arrive(struct eng_thread *self)
         arrive_waiting(self, use);
     else
         ck.ready |= CK_BIT(CK_GO(self->index));
-    ck_go_on(self);
+    ck_go_on(self, false);
+    ck.stirred = true; /* by what the operation now does */
     self->last = self->op.site;
     if (use)
         use->executed++;
+}
+
+/* The same of an operation without a condition, of which nobody asks what it is. */
+LL_TEMPLATE void arrive_leanly(struct eng_thread *self, enum ck_op_kind kind,
+                               const struct eng_site *site)
+{
+    self->op.kind = kind;
+    self->op.site = site;
+    ck.ready |= CK_BIT(CK_GO(self->index));
+    ck_go_on(self, true);
+    self->last = site;
+    site->use->executed++;
+}
+
+/* The same of a wait for one word that is a whole cell, which cannot be given up. */
+static void arrive_waiting_leanly(struct eng_thread *self, uint32_t cell)
+{
+    struct eng_site_use *use = self->op.site->use;
+
+    self->waited = false;
+    ck.waiting |= 1u << self->index;
+    self->watch = CK_WATCH(cell);
+    ck.watched |= self->watch;
+    use->waits = true;
+    if (holds_simply(self->op.term))
+        ck.able |= CK_BIT(CK_GO(self->index));
+    else
+        note_blocked(self, use);
+    ck_go_on(self, true);
+    self->last = self->op.site;
+    use->executed++;
 }
 
 static int chosen(const struct eng_thread *self)
@@ -228,7 +271,7 @@ static void tell(struct eng_thread *self, struct ck_happening h)
 }
 
 /* The cell that has exactly these bytes, or 0; does not come back if they may not be touched. */
-static uint32_t judge_access(struct eng_thread *self, const struct vt_access *a)
+LL_TEMPLATE uint32_t judge_access(struct eng_thread *self, const struct vt_access *a)
 {
     uint32_t cell = ck_whole_cell(a->addr, a->width);
 
@@ -238,7 +281,7 @@ static uint32_t judge_access(struct eng_thread *self, const struct vt_access *a)
 }
 
 /* Once more when it takes effect: the memory may have been freed while it was pending. */
-static inline void judge_again(struct eng_thread *self, const struct vt_access *a)
+LL_TEMPLATE void judge_again(struct eng_thread *self, const struct vt_access *a)
 {
     if (LL_UNLIKELY(ck.n_freed))
         judge_access(self, a);
@@ -253,17 +296,27 @@ static void take_doorway(struct eng_thread *self, bool wrote)
         self->doorway = ++ck.doorways;
 }
 
-static uint64_t plain(struct eng_thread *self, const struct vt_access *a, uint32_t cell)
+/* The cell, if it is a whole one, has been written. */
+LL_TEMPLATE void stir(uint32_t cell)
+{
+    if (LL_UNLIKELY(ck.watched & CK_WATCH(cell) || !cell))
+        ck.stirred = true;
+}
+
+LL_TEMPLATE uint64_t plain(struct eng_thread *self, const struct vt_access *a, enum vt_kind kind,
+                           uint32_t cell, bool lean)
 {
     uint64_t old = ck_memory_value(a->addr, a->width);
 
-    if (ck.judge)
-        ck_hb_plain(self, a, cell);
-    if (a->kind == VT_WRITE)
+    if (LL_LIKELY(ck.judge))
+        ck_hb_plain(self, a, kind, cell);
+    if (kind == VT_WRITE) {
         ck_memory_set(a->addr, a->width, a->value);
+        stir(cell);
+    }
     a->site->use->executed++;
     self->last = a->site;
-    if (ck_traced())
+    if (!lean && ck_traced())
         emit(&(struct ck_happening){.choice = CK_GO(self->index),
                                     .kind = CK_ACCESS,
                                     .access = a->kind,
@@ -309,6 +362,7 @@ void ck_flush(struct eng_thread *t)
     struct ck_foot foot = {.write = true};
     uint64_t old = ck_memory_value(s->addr, s->width);
 
+    ck.stirred = true;
     t->buffered_first = (t->buffered_first + 1) % CK_BUFFER;
     if (--t->buffered == 0)
         ck.ready &= ~CK_BIT(CK_FLUSH(t->index));
@@ -333,9 +387,10 @@ void ck_flush(struct eng_thread *t)
 }
 
 /* The value that the RMW leaves; whether it writes at all. */
-static inline bool result_of(const struct vt_access *a, uint64_t old, uint64_t *new)
+LL_TEMPLATE bool result_of(enum vt_kind kind, const struct vt_access *a, uint64_t old,
+                           uint64_t *new)
 {
-    switch (a->kind) {
+    switch (kind) {
     case VT_add: *new = old + a->value; break;
     case VT_sub: *new = old - a->value; break;
     case VT_or: *new = old | a->value; break;
@@ -365,7 +420,7 @@ static uint64_t perform(struct eng_thread *self, const struct vt_access *a)
     foot.n = ck_cells(a->addr, a->width, foot.cell);
     old = a->kind == VT_STORE ? ck_memory_value(a->addr, a->width)
                               : ck_value(self, a->addr, a->width, &from);
-    writes = result_of(a, old, &new);
+    writes = result_of(a->kind, a, old, &new);
     /* a failed exchange over several cells: which of them made it fail is no matter of one order */
     foot.write = writes || (rmw && foot.n > 1);
     if (from) {
@@ -399,39 +454,36 @@ static uint64_t perform(struct eng_thread *self, const struct vt_access *a)
     return old;
 }
 
-/* The same for one whole cell, with nothing in the buffer, when nobody wants to know of it. */
-static uint64_t perform_quickly(struct eng_thread *self, const struct vt_access *a, uint32_t cell)
+/* The same for one whole cell, with nothing in the buffer, when nobody looks on. */
+LL_TEMPLATE uint64_t perform_leanly(struct eng_thread *self, const struct vt_access *a,
+                                    enum vt_kind kind, uint32_t cell)
 {
     struct ck_cell *c = ck_cell(cell);
-    bool stores = a->kind == VT_STORE, loads = a->kind == VT_LOAD;
+    bool stores = kind == VT_STORE, loads = kind == VT_LOAD;
     uint64_t old = ck_memory_value(a->addr, a->width), new = 0;
-    bool writes = result_of(a, old, &new);
+    bool writes = result_of(kind, a, old, &new);
 
-    if (ck.judge && !stores) {
+    if (LL_LIKELY(ck.judge) && !stores) {
         if (acquires(a->order) && (writes || loads))
             self->vc = ck_vc_join(self->vc, c->released);
         else
             self->fence_acquired = ck_vc_join(self->fence_acquired, c->released);
     }
     if (writes) {
-        if (ck.judge) {
+        if (LL_LIKELY(ck.judge)) {
             ck_vc released = ck_hb_release(self, releases(a->order));
             c->released = stores ? released : ck_vc_join(c->released, released);
         }
         ck_memory_set(a->addr, a->width, new);
+        stir(cell);
     }
     if (LL_UNLIKELY(self->at_doorway))
         take_doorway(self, writes);
     return old;
 }
 
-static uint64_t op_access(const struct vt_access *a)
+static uint64_t shared_access(struct eng_thread *self, const struct vt_access *a)
 {
-    struct eng_thread *self = ck.current;
-    uint32_t cell = judge_access(self, a);
-
-    if (a->kind == VT_READ || a->kind == VT_WRITE)
-        return plain(self, a, cell);
     if (ck.tso && a->kind == VT_STORE && self->buffered < CK_BUFFER) {
         a->site->use->executed++;
         self->last = a->site;
@@ -447,10 +499,54 @@ static uint64_t op_access(const struct vt_access *a)
         return 0;
     }
     judge_again(self, a);
-    if (LL_LIKELY(cell && ck.quick && !self->buffered && !ck.remembers))
-        return perform_quickly(self, a, cell);
     return perform(self, a);
 }
+
+static uint64_t op_access(const struct vt_access *a)
+{
+    struct eng_thread *self = ck.current;
+    uint32_t cell = judge_access(self, a);
+
+    if (a->kind == VT_READ || a->kind == VT_WRITE)
+        return plain(self, a, a->kind, cell, false);
+    return shared_access(self, a);
+}
+
+/* What has exactly the bytes of a cell and nothing to do with a buffer: one way for each kind. */
+LL_TEMPLATE uint64_t access_leanly(const struct vt_access *a, enum vt_kind kind)
+{
+    struct eng_thread *self = ck.current;
+    uint32_t cell = ck_whole_cell(a->addr, a->width);
+
+    if (LL_UNLIKELY(!cell))
+        return op_access(a);
+    if (kind == VT_READ || kind == VT_WRITE)
+        return plain(self, a, kind, cell, true);
+    if (LL_UNLIKELY((kind == VT_STORE ? ck.tso : self->buffered) || ck.remembers))
+        return op_access(a);
+    arrive_leanly(self, CK_ACCESS, a->site);
+    if (LL_LIKELY(!ck.n_freed))
+        return perform_leanly(self, a, kind, cell);
+    judge_access(self, a);
+    return perform(self, a);
+}
+
+#define LEAN(kind)                                                                                 \
+    static uint64_t lean_##kind(const struct vt_access *a)                                         \
+    {                                                                                              \
+        return access_leanly(a, kind);                                                             \
+    }
+LEAN(VT_LOAD)
+LEAN(VT_STORE)
+LEAN(VT_xchg)
+LEAN(VT_add)
+LEAN(VT_sub)
+LEAN(VT_or)
+LEAN(VT_and)
+LEAN(VT_xor)
+LEAN(VT_CAS)
+LEAN(VT_READ)
+LEAN(VT_WRITE)
 
 static void op_fence(int order, const struct eng_site *site)
 {
@@ -543,6 +639,31 @@ static int op_await(const struct eng_term *terms, unsigned n, const struct eng_g
     return result;
 }
 
+/* One term, no reason to give up: the common wait. */
+static int op_await_leanly(const struct eng_term *terms, unsigned n,
+                           const struct eng_giveup *giveup, uint64_t *seen,
+                           const struct eng_site *site)
+{
+    struct eng_thread *self = ck.current;
+    uint32_t cell = n == 1 && !giveup ? ck_whole_cell(terms->addr, terms->width) : 0;
+
+    if (LL_UNLIKELY(!cell || self->buffered || ck.remembers))
+        return op_await(terms, n, giveup, seen, site);
+    prepare(CK_AWAIT, site);
+    self->op.term = terms;
+    self->op.n_terms = 1;
+    self->op.owner = NULL;
+    arrive_waiting_leanly(self, cell);
+    judge_again(self, &(struct vt_access){.addr = (void *)(uintptr_t)terms->addr,
+                                          .width = terms->width,
+                                          .site = site});
+    if (ck.judge)
+        ck_hb_read(self, terms->acquire, 1, &(uint16_t){(uint16_t)cell});
+    if (seen)
+        *seen = ck_memory_value(terms->addr, terms->width);
+    return 0;
+}
+
 static void op_relax(uint32_t turns, const struct eng_site *site)
 {
     struct eng_thread *self = ck.current;
@@ -553,8 +674,10 @@ static void op_relax(uint32_t turns, const struct eng_site *site)
         self->quit = true;
         ck_leave(self);
     }
-    if (!ck.remembers) /* from now on; what was not remembered until here makes this run worthless */
-        ck.remembers = ck.resplit = true;
+    if (!ck.remembers) { /* from now on; what was not remembered until here is missing */
+        ck.remembers = true;
+        ck_resplit();
+    }
     prepare(CK_RELAX, site);
     arrive(self);
     ck_footprint(chosen(self), &foot);
@@ -695,6 +818,8 @@ static uint64_t op_random(void)
 {
     uint64_t x = ck.current->random;
 
+    if (!x)
+        x = ll_rng_seed(ck.options->seed, ck.current->index);
     x ^= x >> 12;
     x ^= x << 25;
     x ^= x >> 27;
@@ -748,27 +873,35 @@ static void check_entry(struct eng_thread *self)
     }
 }
 
-static void op_mark(enum eng_mark mark, bool shared, const struct eng_site *site)
+static void pass(struct eng_thread *self, enum eng_mark mark, bool shared,
+                 const struct eng_site *site)
 {
-    struct eng_thread *self = ck.current;
     struct ck_foot foot = {.n = 1, .write = !shared, .cell = {CK_CELL_SECTION}};
 
-    if (mark == ENG_ENTERED || mark == ENG_LEAVING) {
-        prepare(mark == ENG_ENTERED ? CK_ENTER : CK_LEAVE, site);
-        self->op.mark = mark;
-        self->op.shared = shared;
-        arrive(self);
-        note(self, &foot);
-        if (ck_traced())
-            tell(self, (struct ck_happening){0});
-    }
+    prepare(mark == ENG_ENTERED ? CK_ENTER : CK_LEAVE, site);
+    self->op.mark = mark;
+    self->op.shared = shared;
+    arrive(self);
+    note(self, &foot);
+    if (ck_traced())
+        tell(self, (struct ck_happening){0});
+}
+
+LL_TEMPLATE void mark_at(enum eng_mark mark, bool shared, const struct eng_site *site, bool lean)
+{
+    struct eng_thread *self = ck.current;
+
+    if ((mark == ENG_ENTERED || mark == ENG_LEAVING) && lean)
+        arrive_leanly(self, mark == ENG_ENTERED ? CK_ENTER : CK_LEAVE, site);
+    else if (mark == ENG_ENTERED || mark == ENG_LEAVING)
+        pass(self, mark, shared, site);
     self->place = mark;
     self->shared = shared;
     self->n_read = 0;
     self->read_overflow = false;
     if (mark == ENG_ENTERED) {
         check_entry(self);
-        if (LL_UNLIKELY(ck.options->starvation))
+        if (!lean && ck.options->starvation)
             ck_starvation_entry(self->index);
         self->doorway = self->wait_began = 0;
         self->entered++;
@@ -776,6 +909,16 @@ static void op_mark(enum eng_mark mark, bool shared, const struct eng_site *site
     } else if (mark == ENG_ACQUIRING || mark == ENG_HOLDING) {
         self->doorway = self->wait_began = 0;
     }
+}
+
+static void op_mark(enum eng_mark mark, bool shared, const struct eng_site *site)
+{
+    mark_at(mark, shared, site, false);
+}
+
+static void op_mark_leanly(enum eng_mark mark, bool shared, const struct eng_site *site)
+{
+    mark_at(mark, shared, site, true);
 }
 
 /* The cells from self->op.from on, as many as one event can write; where the next ones begin. */
@@ -802,6 +945,7 @@ static void op_freed(const void *base, size_t size)
 
     LL_ASSERT(at != CK_NO_OFFSET && ck.n_freed < CK_THREADS);
     range = &ck.freed[ck.n_freed++];
+    ck.whole_size = 0;
     range->offset = range->end = at;
     while (at < end) {
         struct ck_foot foot;
@@ -815,28 +959,25 @@ static void op_freed(const void *base, size_t size)
     }
 }
 
-const struct vt_engine ck_engine = {
-    .access = op_access,
-    .fence = op_fence,
-    .await = op_await,
-    .relax = op_relax,
-    .yield = op_yield,
-    .park = op_park,
-    .unpark = op_unpark,
-    .self = op_self,
-    .bkl = op_bkl,
-    .on_cpu = op_on_cpu,
-    .need_resched = op_need_resched,
-    .cancelled = op_cancelled,
-    .now = op_now,
-    .cpu = op_cpu,
-    .random = op_random,
-    .delay = op_delay,
-    .count = op_count,
-    .doorway = op_doorway,
-    .mark = op_mark,
-    .freed = op_freed,
-};
+#define EACH_KIND(access)                                                                          \
+    {                                                                                              \
+        access(VT_LOAD), access(VT_STORE), access(VT_xchg), access(VT_add), access(VT_sub),        \
+            access(VT_or), access(VT_and), access(VT_xor), access(VT_CAS), access(VT_READ),        \
+            access(VT_WRITE)                                                                       \
+    }
+#define SAME(kind) [kind] = op_access
+#define OWN(kind) [kind] = lean_##kind
+#define ENGINE(access_, await_, mark_)                                                             \
+    {                                                                                              \
+        .access = EACH_KIND(access_), .fence = op_fence, .await = await_, .relax = op_relax,       \
+        .yield = op_yield, .park = op_park, .unpark = op_unpark, .self = op_self, .bkl = op_bkl,   \
+        .on_cpu = op_on_cpu, .need_resched = op_need_resched, .cancelled = op_cancelled,           \
+        .now = op_now, .cpu = op_cpu, .random = op_random, .delay = op_delay, .count = op_count,   \
+        .doorway = op_doorway, .mark = mark_, .freed = op_freed,                                   \
+    }
+
+const struct vt_engine ck_engine = ENGINE(SAME, op_await, op_mark);
+const struct vt_engine ck_lean_engine = ENGINE(OWN, op_await_leanly, op_mark_leanly);
 
 /* ---- footprints of what is pending ---- */
 
@@ -861,7 +1002,8 @@ void ck_footprint(int c, struct ck_foot *f)
         if (from || (ck.tso && op->access->kind == VT_STORE))
             break; /* in the buffer */
         f->n = ck_cells(op->access->addr, op->access->width, f->cell);
-        f->write = result_of(op->access, old, &new) || (op->access->kind == VT_CAS && f->n > 1);
+        f->write = result_of(op->access->kind, op->access, old, &new) ||
+                   (op->access->kind == VT_CAS && f->n > 1);
         break;
     }
     case CK_AWAIT:

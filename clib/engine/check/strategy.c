@@ -121,10 +121,19 @@ static uint32_t draw(uint32_t below)
     return (uint32_t)(((random_state & UINT32_MAX) * below) >> 32);
 }
 
+/* Choices of up to three threads, and nothing else: how many, and which they are. */
+static const struct {
+    uint8_t n, choice[3];
+} few[8] = {
+    {0, {0}}, {1, {0}}, {1, {1}}, {2, {0, 1}}, {1, {2}}, {2, {0, 2}}, {2, {1, 2}}, {3, {0, 1, 2}},
+};
+
 static int random_choose(uint64_t enabled)
 {
     uint32_t able = 0, skip;
 
+    if (LL_LIKELY(enabled < 8))
+        return few[enabled].choice[draw(few[enabled].n)];
     if (!(enabled & (enabled - 1)))
         return __builtin_ctzll(enabled);
     for (uint64_t rest = enabled; rest;
@@ -153,8 +162,17 @@ void ck_random_init(uint64_t seed)
 static struct {
     int32_t priority[CK_ACTORS];
     uint32_t change_at[MAX_CHANGES], changes, step;
-    uint32_t length; /* of the longest execution so far */
+    uint32_t next_change; /* the step of the next one; UINT32_MAX: none is left */
+    uint32_t length;      /* of the longest execution so far */
 } p;
+
+static void look_for_change(void)
+{
+    p.next_change = UINT32_MAX;
+    for (uint32_t i = 0; i < p.changes; i++)
+        if (p.change_at[i] > p.step && p.change_at[i] < p.next_change)
+            p.next_change = p.change_at[i];
+}
 
 static void pct_begin(void)
 {
@@ -166,6 +184,7 @@ static void pct_begin(void)
     }
     for (uint32_t i = 0; i < p.changes; i++)
         p.change_at[i] = 1 + draw(p.length);
+    look_for_change();
 }
 
 static int best(uint64_t enabled)
@@ -173,6 +192,13 @@ static int best(uint64_t enabled)
     uint64_t rest = enabled;
     int found = __builtin_ctzll(enabled);
 
+    if (LL_LIKELY(enabled < CK_BIT(CK_ACTORS))) { /* no two have the same */
+        while ((rest &= rest - 1)) {
+            int c = __builtin_ctzll(rest);
+            found = p.priority[c] > p.priority[found] ? c : found;
+        }
+        return found;
+    }
     for (; rest; rest &= rest - 1) {
         int c = __builtin_ctzll(rest);
         int32_t more = p.priority[ck_actor_of(c)] - p.priority[ck_actor_of(found)];
@@ -186,12 +212,14 @@ static int pct_choose(uint64_t enabled)
 {
     int c = best(enabled);
 
-    p.step++;
+    if (LL_LIKELY(++p.step != p.next_change))
+        return c;
     for (uint32_t i = 0; i < p.changes; i++)
         if (p.change_at[i] == p.step) {
             p.priority[ck_actor_of(c)] = (int32_t)i; /* below all others */
             c = best(enabled);
         }
+    look_for_change();
     return c;
 }
 

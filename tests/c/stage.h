@@ -17,7 +17,7 @@
 #define STAGE_BOUND_S 60 /* of one script; a machine must be very busy for that */
 #define STAGE_ACTORS 4
 
-enum action { STAGE_ACQUIRE, STAGE_RELEASE, STAGE_LEAVE };
+enum action { STAGE_ACQUIRE, STAGE_RELEASE, STAGE_LEAVE, STAGE_MORE /* and on: a script's own */ };
 
 struct actor {
     struct stage *stage;
@@ -35,6 +35,7 @@ struct actor {
 struct stage {
     const char *name;
     unsigned actors;
+    void (*act)(struct actor *a, unsigned action); /* those of the script */
     struct lock_box box;
     pthread_mutex_t mutex;
     pthread_cond_t changed;
@@ -120,6 +121,8 @@ static inline void *stage_play(void *arg)
             d->ops.acquire(s->box.lock, s->box.node[a->who]);
         else if (a->next == STAGE_RELEASE)
             d->ops.release(s->box.lock, s->box.node[a->who]);
+        else if (a->next >= STAGE_MORE)
+            s->act(a, a->next);
         leaves = a->next == STAGE_LEAVE;
         pthread_mutex_lock(&s->mutex);
         a->done++;

@@ -28,7 +28,8 @@ enum { PAIRS = 4000, MAX_ROWS = 64, SLOT = 2048, LINE = 128 };
 struct row {
     char name[48];
     void (*acquire)(void *, void *), (*release)(void *, void *);
-    void *lock, *node;
+    int (*acquire_ww)(void *, void *, void *, const struct ll_ww_wait *); /* NULL: no context */
+    void *lock, *node, *context;
     double *ns;
 };
 
@@ -72,6 +73,11 @@ static void add_ours(const char *id)
         abort();
     if (d->node_init)
         d->node_init(r->lock, r->node);
+    if (d->kind == LL_KIND_WW) {
+        r->acquire_ww = d->ww.acquire;
+        r->context = zeroed(d->context_size);
+        d->ww.context_init(r->context, zeroed(d->class_size));
+    }
     n_rows++;
 }
 
@@ -99,6 +105,26 @@ static double __attribute__((noinline)) block(const struct row *r)
         release(r->lock, r->node);
     }
     return (double)eng_ticks_ns(eng_ticks() - start) / PAIRS;
+}
+
+/* The same with a context. */
+static double __attribute__((noinline)) block_ww(const struct row *r)
+{
+    static const struct ll_ww_wait for_ever = {0};
+    int (*volatile acquire)(void *, void *, void *, const struct ll_ww_wait *) = r->acquire_ww;
+    void (*volatile release)(void *, void *) = r->release;
+    uint64_t start = eng_ticks();
+
+    for (int i = 0; i < PAIRS; i++) {
+        acquire(r->lock, r->node, r->context, &for_ever);
+        release(r->lock, r->node);
+    }
+    return (double)eng_ticks_ns(eng_ticks() - start) / PAIRS;
+}
+
+static double timed(const struct row *r)
+{
+    return r->acquire_ww ? block_ww(r) : block(r);
 }
 
 static void *sleeper(void *unused)
@@ -148,7 +174,7 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < n_rows; i++) {
         rows[i].ns = calloc(blocks, sizeof(double));
         order[i] = i;
-        block(&rows[i]);
+        timed(&rows[i]);
     }
     for (unsigned b = 0; b < blocks; b++) {
         for (unsigned i = n_rows - 1; i > 0; i--) {
@@ -157,7 +183,7 @@ int main(int argc, char **argv)
             order[k] = swap;
         }
         for (unsigned i = 0; i < n_rows; i++)
-            rows[order[i]].ns[b] = block(&rows[order[i]]);
+            rows[order[i]].ns[b] = timed(&rows[order[i]]);
     }
     print(blocks);
     return 0;

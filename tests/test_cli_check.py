@@ -112,6 +112,7 @@ def test_options_reach_the_config(capsys: Capture) -> None:
         "giveups": 2,
         "first": True,
         "writers": 2,
+        "orders": None,
     }
 
 

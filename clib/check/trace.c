@@ -242,6 +242,8 @@ static bool shown(const struct telling *t, const struct ck_happening *h)
 {
     const struct ck_object *o = h->addr ? object_of(t, h->addr) : NULL;
 
+    if (h->kind == CK_FREE) /* once, though it may take effect in parts */
+        return o && h->addr == o->base;
     return !h->plain || t->everything || !o || o->base != (void *)t->program->client;
 }
 

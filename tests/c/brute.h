@@ -201,6 +201,7 @@ static void on_operation(void *arg, const struct ck_happening *h)
         for (uint32_t i = 0; i < self->n_read; i++)
             see_read(t, self->read[i].addr, self->read[i].width);
         break;
+    case CK_FREE: see_write(t, h->addr, h->width); break;
     case CK_PARK: see_word(t, &rec.permit[t], !h->reason); break;
     case CK_UNPARK: see_word(t, &rec.permit[h->target->index], true); break;
     case CK_ENTER:

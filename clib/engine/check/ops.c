@@ -955,6 +955,10 @@ static void op_freed(const void *base, size_t size)
         arrive(self);
         at = cells_to_free(&self->op, &foot);
         note(self, &foot);
+        if (ck_traced())
+            tell(self, (struct ck_happening){.addr = (char *)ck.memory + range->end,
+                                             .width = at - range->end,
+                                             .wrote = true});
         range->end = at;
     }
 }

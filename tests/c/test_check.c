@@ -133,6 +133,63 @@ static void rwsems(void)
     }
 }
 
+static void refused(struct ll_check_plan plan, const char *field)
+{
+    struct ll_check *c;
+    struct ll_error err;
+
+    EXPECT(ll_check_start(&plan, &c, &err) == -EINVAL);
+    EXPECT(!strcmp(err.field, field));
+}
+
+/* The published fault needs four contexts; what is needed against it holds. Two are explored wholly,
+ * three in all their orders with a preemption. */
+static void contexts(void)
+{
+    static const char *const lock[] = {"ww/wait-die", "ww/wound-wait"};
+    struct ll_setting setting = {"publish", "count"};
+    struct ll_check_plan plan = plan_of("ww/wait-die", 4, 1);
+    const struct ll_check_result *r, *again;
+    struct ll_check *c, *replayed;
+    struct ll_error err;
+
+    plan.strategy = LL_STRATEGY_RANDOM;
+    plan.budget = 6000;
+    plan.seconds = 30;
+    plan.first = true; /* samples are never all */
+    expect_faults(plan, "");
+    plan.settings = &setting;
+    plan.n_settings = 1;
+    c = check(&plan, &r);
+    EXPECT(r->n_faults == 1 && !strcmp(r->fault[0].kind, "deadlock"));
+    EXPECT(r->n_faults == 1 && !strcmp(r->fault[0].orders, "abAA") && r->fault[0].threads == 4);
+    EXPECT(ll_check_replay(r->fault[0].schedule, &replayed, &err) == 0);
+    finish(replayed, &again);
+    EXPECT(again->n_faults == 1 && !strcmp(again->fault[0].orders, "abAA"));
+    EXPECT(again->n_faults == 1 && again->fault[0].n_steps == r->fault[0].n_steps);
+    ll_check_unref(replayed);
+    ll_check_unref(c);
+    for (int i = 0; i < 2; i++) {
+        plan = plan_of(lock[i], 2, 1);
+        plan.strategy = LL_STRATEGY_DFS;
+        plan.giveups = 0;
+        plan.seconds = 30;
+        expect_faults(plan, "");
+        plan = plan_of(lock[i], 3, 1);
+        plan.memory = LL_MEMORY_SC;
+        plan.strategy = LL_STRATEGY_DFS;
+        plan.bound = 1;
+        plan.seconds = 30;
+        plan.first = true;
+        expect_faults(plan, "");
+    }
+    plan.orders = "ab";
+    refused(plan, "orders");
+    plan = plan_of("spin/mcs", 2, 1);
+    plan.orders = "ab";
+    refused(plan, "orders");
+}
+
 /* A lock without an order lets a waiter starve; a queue does not. */
 static void starvation(void)
 {
@@ -200,6 +257,7 @@ int main(void)
 {
     counts();
     rwsems();
+    contexts();
     starvation();
     verdicts();
     refusals();

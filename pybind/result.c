@@ -183,7 +183,7 @@ static int set_tables(PyObject *d, const struct source *s)
            lab_set(d, "n_waiters", PyLong_FromUnsignedLong(r->n_waiters)) ||
            lab_set(d, "waiter", list(s, r->waiter, r->n_waiters, waiter_at)) ||
            lab_set(d, "validation",
-                   r->validator ? lab_validation(s->st, r->validator) : Py_NewRef(Py_None)) ||
+                   r->validation ? lab_validation(s->st, r->validation) : Py_NewRef(Py_None)) ||
            lab_set(d, "n_blocks", PyLong_FromUnsignedLong(r->n_blocks)) ||
            lab_set(d, "block_bare", reals(s, r->block_bare, r->n_blocks)) ||
            lab_set(d, "block_instrumented", reals(s, r->block_instrumented, r->n_blocks));

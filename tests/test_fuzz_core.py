@@ -172,7 +172,7 @@ FUNCTIONS = sorted(
 
 def test_every_public_name_is_fuzzed() -> None:
     public = {name for name in vars(_core) if not name.startswith("_")}
-    classes = {"Array", "Check", "Histogram", "Lock", "Run", "Server"}
+    classes = {"Array", "Check", "Histogram", "Lock", "Run", "Server", "Validator"}
     assert public - classes - APART - set(FUNCTIONS) == {
         *("ABI", "BUCKETS", "HAS_SERVER", "MAX_THREADS"),
         *("LITMUS_ADDRESS", "LITMUS_CODES", "LITMUS_MAX_LOCATIONS", "LITMUS_MAX_THREADS"),
@@ -262,6 +262,17 @@ def test_arrays_and_histograms_take_anything(data: st.DataObject) -> None:
         name = data.draw(st.sampled_from(methods(of)))
         prod(of, name, data.draw(st.lists(st.one_of(JUNK, st.just(histogram)), max_size=2)))
         assert sum(histogram.buckets.tolist()) == histogram.count
+
+
+@given(st.lists(JUNK, max_size=3), st.data())
+def test_validators_take_anything(args: list[Any], data: st.DataObject) -> None:
+    tolerate(_core.Validator, *args)
+    validator = _core.Validator()
+    for _ in range(4):
+        name = data.draw(st.sampled_from(methods(validator)))
+        prod(validator, name, data.draw(st.lists(JUNK, max_size=2)))
+    tolerate(_core.Lock, "spin/tas", *args, validator)
+    assert validator.found()["reports"] == []
 
 
 @pytest.mark.parametrize(

@@ -209,7 +209,7 @@ PLANS = [
     {"lock": "spin/mcs", "threads": 2, "n": 1},
     {"lock": "spin/none", "threads": 2, "n": 1},
     {"lock": "rwsem/wakeup-flag-fixed", "threads": 3, "n": 1, "budget": 200,
-     "settings": [("mode", "retry")]},
+     "settings": [("mode", "retry")], "seconds": 0.02},
     {"lock": "spin/osq", "threads": 3, "n": 2, "strategy": "random", "budget": 50},
 ]
 LONG = {"lock": "spin/tas", "threads": 8, "n": 8, "seconds": 3600.0}

@@ -361,7 +361,7 @@ struct ll_result {
     const double *block_bare, *block_instrumented; /* [n_blocks] acquisitions per second */
     double drain_s;                                /* longest drain */
     uint64_t started_ns;                           /* CLOCK_REALTIME */
-    struct ll_validator *validator; /* NULL: the plan asks for none; lives as long as the run */
+    struct ll_validator *validation; /* NULL: the plan asks for none; lives as long as the run */
 };
 /* The result of a finished run (-EAGAIN before); lives as long as the run. */
 LL_API int ll_run_result(struct ll_run *run, const struct ll_result **out);

@@ -28,7 +28,7 @@ int tally_init(struct ll_run *run)
         return -ENOMEM;
     clock_gettime(CLOCK_REALTIME, &now);
     t->out = (struct ll_result){
-        .validator = run->validator,
+        .validation = run->validator,
         .size = sizeof(t->out),
         .version = LL_ABI,
         .status = LL_STATUS_COMPLETE,

@@ -15,7 +15,11 @@
 #include "check/program.h"
 #include "core/registry.h"
 
-#define USUAL_MOST 15000u
+#ifdef LL_SANITIZED
+#define USUAL_MOST 3000u
+#else
+#define USUAL_MOST 8000u
+#endif
 #define REDUCED_MOST 300000u /* if brute force was not finished */
 
 static uint64_t most = USUAL_MOST;

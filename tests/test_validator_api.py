@@ -2,6 +2,7 @@
 """locklab.Validator: locks that Python threads take, what is reported of them, and what is not."""
 
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, cast
@@ -128,6 +129,9 @@ def test_a_thread_that_ends_with_a_lock_is_reported() -> None:
     v = locklab.Validator()
     lock = v.lock("mutex/mcs", "a")
     in_thread(lock.acquire)
+    until = time.monotonic() + 30  # Python's join does not wait for the end of the system's thread
+    while not kinds(v) and time.monotonic() < until:
+        time.sleep(0.001)
     assert kinds(v) == ["exit-held"]
 
 

@@ -115,70 +115,60 @@ LL_TEMPLATE bool is_validated(const struct wl_thread *t)
 }
 
 /* `outer` is NULL if it is not nested. */
-LL_TEMPLATE void acquire(struct wl_thread *t, struct wl_slot *s, const struct wl_slot *outer)
+LL_TEMPLATE void acquire(struct wl_thread *t, struct wl_slot *s, const struct wl_slot *outer,
+                         bool shared)
 {
     if (is_validated(t)) {
+        uint32_t how = shared ? LL_VALIDATOR_SHARED : 0;
         if (outer)
-            ll_validator_acquire_nested(t->validated, s->guard, 0, outer->guard, t->caller.site);
+            ll_validator_acquire_nested(t->validated, s->guard, how, outer->guard, t->caller.site);
         else
-            ll_validator_acquire(t->validated, s->guard, 0, t->caller.site);
+            ll_validator_acquire(t->validated, s->guard, how, t->caller.site);
     }
     before_acquire(t, s);
-    s->desc->ops.acquire(s->lock, s->node);
-    after_acquire(t, s, true);
+    (shared ? s->desc->shared.acquire_shared : s->desc->ops.acquire)(s->lock, s->node);
+    after_acquire(t, s, !shared);
     if (is_validated(t))
         ll_validator_acquired(t->validated, s->guard, 0);
+}
+
+LL_TEMPLATE void release(struct wl_thread *t, struct wl_slot *s, bool shared)
+{
+    uint64_t released;
+
+    if (is_validated(t))
+        ll_validator_release(t->validated, s->guard, shared ? LL_VALIDATOR_SHARED : 0,
+                             t->caller.site);
+    released = MEASURES && t->full ? eng_ticks_settled() : 0;
+    (shared ? s->desc->shared.release_shared : s->desc->ops.release)(s->lock, s->node);
+    if (is_validated(t))
+        ll_validator_released(t->validated, s->guard);
+    after_release(t, s, released, shared);
 }
 
 void LL_BUILD_SYMBOL(wl_acquire)(struct wl_thread *t, uint32_t lock)
 {
-    acquire(t, &t->slot[lock], NULL);
+    acquire(t, &t->slot[lock], NULL, false);
 }
 
 void LL_BUILD_SYMBOL(wl_acquire_nested)(struct wl_thread *t, uint32_t lock, uint32_t outer)
 {
-    acquire(t, &t->slot[lock], &t->slot[outer]);
+    acquire(t, &t->slot[lock], &t->slot[outer], false);
 }
 
 void LL_BUILD_SYMBOL(wl_release)(struct wl_thread *t, uint32_t lock)
 {
-    struct wl_slot *s = &t->slot[lock];
-    uint64_t released;
-
-    if (is_validated(t))
-        ll_validator_release(t->validated, s->guard, 0, t->caller.site);
-    released = MEASURES && t->full ? eng_ticks_settled() : 0;
-    s->desc->ops.release(s->lock, s->node);
-    if (is_validated(t))
-        ll_validator_released(t->validated, s->guard);
-    after_release(t, s, released, false);
+    release(t, &t->slot[lock], false);
 }
 
 void LL_BUILD_SYMBOL(wl_acquire_shared)(struct wl_thread *t, uint32_t lock)
 {
-    struct wl_slot *s = &t->slot[lock];
-
-    if (is_validated(t))
-        ll_validator_acquire(t->validated, s->guard, LL_VALIDATOR_SHARED, t->caller.site);
-    before_acquire(t, s);
-    s->desc->shared.acquire_shared(s->lock, s->node);
-    after_acquire(t, s, false);
-    if (is_validated(t))
-        ll_validator_acquired(t->validated, s->guard, 0);
+    acquire(t, &t->slot[lock], NULL, true);
 }
 
 void LL_BUILD_SYMBOL(wl_release_shared)(struct wl_thread *t, uint32_t lock)
 {
-    struct wl_slot *s = &t->slot[lock];
-    uint64_t released;
-
-    if (is_validated(t))
-        ll_validator_release(t->validated, s->guard, LL_VALIDATOR_SHARED, t->caller.site);
-    released = MEASURES && t->full ? eng_ticks_settled() : 0;
-    s->desc->shared.release_shared(s->lock, s->node);
-    if (is_validated(t))
-        ll_validator_released(t->validated, s->guard);
-    after_release(t, s, released, true);
+    release(t, &t->slot[lock], true);
 }
 
 /* ---- transactions ---- */

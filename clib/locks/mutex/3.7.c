@@ -13,7 +13,7 @@
  * Differs  As nospin; "the owner runs" is what the run's owner_run policy takes for it, and
  *          preemption cannot be disabled. Where it is built without spinning, it is nospin.
  */
-#include "locks/mutex/hooks_tmpl.h"
+#include "locks/mutex/owner_tmpl.h"
 
 static const struct ll_param params[] = {
     MUTEX_PARAM_GATE(false),

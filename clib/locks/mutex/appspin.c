@@ -10,9 +10,7 @@
  *          on the Linux kernel mailing list, as we read them. From a description in prose.
  * Differs  As nospin. Where the rounds are a budget and not a wait, the checker explores few.
  */
-#include "locks/mutex/mutex_tmpl.h"
-
-static const struct mutex_policy policy = {.owned = false};
+#include "locks/mutex/hooks_tmpl.h"
 
 /* The rounds are a budget: nothing is waited for, and nobody looks whether it is of any use. */
 static bool spin(struct mutex *l)
@@ -29,7 +27,7 @@ static bool spin(struct mutex *l)
     return false;
 }
 
-static LL_SLOW int wait(struct mutex *l, void *node, struct mutex_wait w)
+static int contend(struct mutex *l, struct mutex_node *n, struct mutex_wait *w)
 {
     bool got;
 
@@ -37,52 +35,10 @@ static LL_SLOW int wait(struct mutex *l, void *node, struct mutex_wait w)
     eng_spin_begin();
     got = spin(l);
     eng_spin_end();
-    return got || mutex_enter(l) ? 0 : mutex_sleep(l, node, &w, policy);
+    return got || mutex_enter(l) ? 0 : mutex_sleep(l, n, w, policy);
 }
 
-static LL_SLOW void wake(struct mutex *l)
-{
-    mutex_wake(l);
-}
-
-static void acquire(void *lock, void *node)
-{
-    mutex_sign(node);
-    if (!mutex_grab(lock))
-        wait(lock, node, (struct mutex_wait){0});
-}
-
-static int acquire_until(void *lock, void *node, uint64_t deadline_ns)
-{
-    const struct mutex_wait w = {.deadline_ns = deadline_ns, .interruptible = true};
-
-    mutex_sign(node);
-    return mutex_grab(lock) ? 0 : wait(lock, node, w);
-}
-
-static bool try_acquire(void *lock, void *node)
-{
-    LL_UNUSED(node);
-    return mutex_try(lock, policy);
-}
-
-static void release(void *lock, void *node)
-{
-    mutex_unsign(node);
-    if (!mutex_leave(lock, policy))
-        wake(lock);
-}
-
-static int init(void *lock, const struct ll_topology *topo)
-{
-    LL_UNUSED(topo);
-    return mutex_init(lock);
-}
-
-static const struct ll_field *fields_of(const void *lock)
-{
-    return mutex_fields_of(lock);
-}
+static const struct mutex_policy policy = {.tries = true, .contend = contend};
 
 static const struct ll_field node_fields[] = {MUTEX_NODE_FIELDS, LL_FIELD_END};
 
@@ -107,18 +63,5 @@ LL_LOCK(mutex_appspin) = {
     .family = "mutex",
     .summary = "mutex: tries 513 times, then sleeps as mutex/nospin does",
     .origin = "Linux kernel mailing list, January 2009, adaptive mutex spinning",
-    .kind = LL_KIND_EXCLUSIVE,
-    .lock_size = sizeof(struct mutex),
-    .node_size = sizeof(struct mutex_node),
-    .claims = LL_PARKS,
-    .init = init,
-    .ops = {.acquire = acquire,
-            .release = release,
-            .try_acquire = try_acquire,
-            .acquire_until = acquire_until},
-    .waiters = mutex_waiters,
-    .lock_fields = mutex_kernel_fields,
-    .fields_of = fields_of,
-    .node_fields = node_fields,
-    .params = params,
+    MUTEX_DESCRIPTION,
 };

@@ -11,7 +11,7 @@
  *          merged into Linux 3.10; from a description in prose.
  * Differs  As 3.7. `xchg_check` offers the rule of x86 (neg) and that of other machines (m1).
  */
-#include "locks/mutex/hooks_tmpl.h"
+#include "locks/mutex/owner_tmpl.h"
 
 static const struct ll_param params[] = {
     MUTEX_PARAM_GATE(false),

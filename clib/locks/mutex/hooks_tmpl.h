@@ -1,21 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* hooks_tmpl.h - the hooks of the mutexes that spin on the owner, which differ in parameters alone. */
+/* hooks_tmpl.h - the hooks of mutex/, whose locks differ in `policy` and parameters. Those that spin on
+ * the owner have their policy, too, from owner_tmpl.h.
+ */
 #pragma once
 
-#include "locks/mutex/spin_tmpl.h"
+#include "locks/mutex/mutex_tmpl.h"
 
-static const struct mutex_policy policy = {.owned = true};
+static const struct mutex_policy policy; /* of the lock that includes this */
 
+static inline bool begins(struct mutex *l)
+{
+    return policy.tries ? mutex_grab(l) : mutex_enter(l);
+}
+
+/* Two, for what is said of a wait must not need room on the stack of a fast path. */
 static LL_SLOW void wait(struct mutex *l, void *node)
 {
-    mutex_spin_then_sleep(l, node, &(struct mutex_wait){0}, policy);
+    policy.contend(l, node, &(struct mutex_wait){0});
 }
 
 static LL_SLOW int wait_until(struct mutex *l, void *node, uint64_t deadline_ns)
 {
     struct mutex_wait w = {.deadline_ns = deadline_ns, .interruptible = true};
 
-    return mutex_spin_then_sleep(l, node, &w, policy);
+    return policy.contend(l, node, &w);
 }
 
 static LL_SLOW void wake(struct mutex *l)
@@ -26,7 +34,7 @@ static LL_SLOW void wake(struct mutex *l)
 static void acquire(void *lock, void *node)
 {
     mutex_sign(node);
-    if (mutex_enter(lock))
+    if (begins(lock))
         mutex_set_owner(lock, policy);
     else
         wait(lock, node);
@@ -35,7 +43,7 @@ static void acquire(void *lock, void *node)
 static int acquire_until(void *lock, void *node, uint64_t deadline_ns)
 {
     mutex_sign(node);
-    if (!mutex_enter(lock))
+    if (!begins(lock))
         return wait_until(lock, node, deadline_ns);
     mutex_set_owner(lock, policy);
     return 0;
@@ -49,7 +57,8 @@ static bool try_acquire(void *lock, void *node)
 
 static void release(void *lock, void *node)
 {
-    LL_UNUSED(node);
+    if (!policy.owned)
+        mutex_unsign(node);
     if (!mutex_leave(lock, policy))
         wake(lock);
 }
@@ -64,9 +73,6 @@ static const struct ll_field *fields_of(const void *lock)
 {
     return mutex_fields_of(lock);
 }
-
-static const struct ll_field node_fields[] = {MUTEX_NODE_FIELDS, MUTEX_SPIN_NODE_FIELDS,
-                                              LL_FIELD_END};
 
 #define MUTEX_DESCRIPTION                                                                          \
     .kind = LL_KIND_EXCLUSIVE, .lock_size = sizeof(struct mutex),                                  \

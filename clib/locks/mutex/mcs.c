@@ -13,7 +13,7 @@
  * Differs  As 3.7. The queue node is part of the thread's node and not on its stack. Nobody leaves
  *          the queue: not on need_resched, not for a deadline. `mcs_yield` is ours.
  */
-#include "locks/mutex/hooks_tmpl.h"
+#include "locks/mutex/owner_tmpl.h"
 
 static const struct ll_param params[] = {
     MUTEX_PARAM_GATE(false),

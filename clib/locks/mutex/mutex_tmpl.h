@@ -102,6 +102,9 @@ struct mutex_wait {
 /* What kind of mutex; constant, so that it folds away. The hooks are for locks built on a mutex. */
 struct mutex_policy {
     bool owned; /* `owner` is kept */
+    bool tries; /* begins with a CAS, which leaves no trace where it fails, not with mutex_enter */
+    /* what a thread does that has failed to begin. 0: acquired; else why not. For hooks_tmpl.h */
+    int (*contend)(struct mutex *l, struct mutex_node *n, struct mutex_wait *w);
     /* at the start of a round of spinning: < 0: leave; 1: *stop, once it holds, ends the round */
     int (*stop)(struct mutex *l, struct mutex_wait *w, struct eng_term *stop);
     /* a spinner has the lock; `owner` is not set yet */

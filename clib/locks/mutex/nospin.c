@@ -13,59 +13,15 @@
  * Differs  Records live in the threads' nodes, not on stacks. The woken thread parks on a permit.
  *          wait_lock's waiters yield after `waitlock_spin` pauses. There is no owner.
  */
-#include "locks/mutex/mutex_tmpl.h"
+#include "locks/mutex/hooks_tmpl.h"
 
-static const struct mutex_policy policy = {.owned = false};
-
-static LL_SLOW int wait(struct mutex *l, void *node, struct mutex_wait w)
+static int contend(struct mutex *l, struct mutex_node *n, struct mutex_wait *w)
 {
     eng_count(LL_EV_fast_failed);
-    return mutex_sleep(l, node, &w, policy);
+    return mutex_sleep(l, n, w, policy);
 }
 
-static LL_SLOW void wake(struct mutex *l)
-{
-    mutex_wake(l);
-}
-
-static void acquire(void *lock, void *node)
-{
-    mutex_sign(node);
-    if (!mutex_enter(lock))
-        wait(lock, node, (struct mutex_wait){0});
-}
-
-static int acquire_until(void *lock, void *node, uint64_t deadline_ns)
-{
-    const struct mutex_wait w = {.deadline_ns = deadline_ns, .interruptible = true};
-
-    mutex_sign(node);
-    return mutex_enter(lock) ? 0 : wait(lock, node, w);
-}
-
-static bool try_acquire(void *lock, void *node)
-{
-    LL_UNUSED(node);
-    return mutex_try(lock, policy);
-}
-
-static void release(void *lock, void *node)
-{
-    mutex_unsign(node);
-    if (!mutex_leave(lock, policy))
-        wake(lock);
-}
-
-static int init(void *lock, const struct ll_topology *topo)
-{
-    LL_UNUSED(topo);
-    return mutex_init(lock);
-}
-
-static const struct ll_field *fields_of(const void *lock)
-{
-    return mutex_fields_of(lock);
-}
+static const struct mutex_policy policy = {.contend = contend};
 
 static const struct ll_field node_fields[] = {MUTEX_NODE_FIELDS, LL_FIELD_END};
 
@@ -80,18 +36,5 @@ LL_LOCK(mutex_nospin) = {
     .family = "mutex",
     .summary = "mutex: counter and FIFO list, who does not get it at once sleeps",
     .origin = "Linux kernel before 2.6.30, mutex",
-    .kind = LL_KIND_EXCLUSIVE,
-    .lock_size = sizeof(struct mutex),
-    .node_size = sizeof(struct mutex_node),
-    .claims = LL_PARKS,
-    .init = init,
-    .ops = {.acquire = acquire,
-            .release = release,
-            .try_acquire = try_acquire,
-            .acquire_until = acquire_until},
-    .waiters = mutex_waiters,
-    .lock_fields = mutex_kernel_fields,
-    .fields_of = fields_of,
-    .node_fields = node_fields,
-    .params = params,
+    MUTEX_DESCRIPTION,
 };

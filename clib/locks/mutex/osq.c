@@ -10,7 +10,7 @@
  * Origin   Linux 3.15, 2014, cancellable queue for optimistic spinning, from a description in prose.
  * Differs  As mcs, spin/osq. A deadline and a cancelled wait end the spinning, too.
  */
-#include "locks/mutex/hooks_tmpl.h"
+#include "locks/mutex/owner_tmpl.h"
 
 static const struct ll_param params[] = {
     MUTEX_PARAM_GATE(false),

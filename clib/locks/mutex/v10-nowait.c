@@ -11,7 +11,7 @@
  *          list, January 2009, from a description in prose.
  * Differs  As 3.7.
  */
-#include "locks/mutex/hooks_tmpl.h"
+#include "locks/mutex/owner_tmpl.h"
 
 static const struct ll_param params[] = {
     MUTEX_PARAM_GATE(false),

@@ -10,7 +10,7 @@
  *          a description in prose.
  * Differs  As 3.7.
  */
-#include "locks/mutex/hooks_tmpl.h"
+#include "locks/mutex/owner_tmpl.h"
 
 static const struct ll_param params[] = {
     MUTEX_PARAM_GATE(true),

@@ -10,7 +10,7 @@
  *          the subject of its message alone; this preset is so chosen that the window can be shown.
  * Differs  From what, nobody can say: make no claims about version 9 with it. Else as 3.7.
  */
-#include "locks/mutex/hooks_tmpl.h"
+#include "locks/mutex/owner_tmpl.h"
 
 static const struct ll_param params[] = {
     MUTEX_PARAM_GATE(true),

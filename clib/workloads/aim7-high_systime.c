@@ -15,15 +15,7 @@ static const struct ll_param params[] = {
 LL_WORKLOAD(aim7_high_systime) = {
     .name = "aim7-high_systime",
     .summary = "AIM7 high_systime: a root lock with walks inside, then a secondary lock in batches",
-    .origin = "the AIM7 mixes with which the mutex changes of Linux 3.10 (2013) were measured; "
-              "lengths assumed",
-    .params = params,
-    .state_size = sizeof(struct aim7_system),
-    .groups = aim7_system_groups,
+    .origin = AIM7_ORIGIN,
     .check = aim7_core_fits,
-    .prepare = aim7_system_ready,
-    .data_lines = aim7_system_data,
-    .run = aim7_system_run,
-    .checks_overlap = aim7_core_checks,
-    .uses_shared = aim7_core_shares,
+    AIM7_SYSTEM_DESCRIPTION,
 };

@@ -14,14 +14,5 @@ static const struct ll_param params[] = {
 LL_WORKLOAD(aim7_shared) = {
     .name = "aim7-shared",
     .summary = "AIM7 shared: one lock, strong contention from few threads on",
-    .origin = "the AIM7 mixes with which the mutex changes of Linux 3.10 (2013) were measured; "
-              "lengths assumed",
-    .params = params,
-    .state_size = sizeof(struct aim7_core),
-    .groups = aim7_core_groups,
-    .check = aim7_core_fits,
-    .data_lines = aim7_core_data,
-    .run = aim7_core_run,
-    .checks_overlap = aim7_core_checks,
-    .uses_shared = aim7_core_shares,
+    AIM7_CORE_DESCRIPTION,
 };

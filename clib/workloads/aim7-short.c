@@ -15,14 +15,5 @@ static const struct ll_param params[] = {
 LL_WORKLOAD(aim7_short) = {
     .name = "aim7-short",
     .summary = "AIM7 short: one lock, tiny sections, shallow queues",
-    .origin = "the AIM7 mixes with which the mutex changes of Linux 3.10 (2013) were measured; "
-              "lengths assumed",
-    .params = params,
-    .state_size = sizeof(struct aim7_core),
-    .groups = aim7_core_groups,
-    .check = aim7_core_fits,
-    .data_lines = aim7_core_data,
-    .run = aim7_core_run,
-    .checks_overlap = aim7_core_checks,
-    .uses_shared = aim7_core_shares,
+    AIM7_CORE_DESCRIPTION,
 };

@@ -117,3 +117,13 @@ LL_TEMPLATE bool aim7_core_shares(const void *state)
 {
     return ((const struct aim7_core *)state)->shared_pct > 0;
 }
+
+#define AIM7_ORIGIN                                                                                \
+    "the AIM7 mixes with which the mutex changes of Linux 3.10 (2013) were measured; lengths "     \
+    "assumed"
+
+/* What the descriptors of its workloads have in common. */
+#define AIM7_CORE_DESCRIPTION                                                                      \
+    .origin = AIM7_ORIGIN, .params = params, .state_size = sizeof(struct aim7_core),               \
+    .groups = aim7_core_groups, .check = aim7_core_fits, .data_lines = aim7_core_data,             \
+    .run = aim7_core_run, .checks_overlap = aim7_core_checks, .uses_shared = aim7_core_shares

@@ -85,3 +85,9 @@ LL_TEMPLATE void aim7_server_run(struct wl_thread *t, void *state, void *data)
     while (wl_more(t))
         aim7_server_job(t, s, 0, s->core.locks, data);
 }
+
+/* What the descriptors of its workloads have in common. */
+#define AIM7_SERVER_DESCRIPTION                                                                    \
+    .origin = AIM7_ORIGIN, .params = params, .state_size = sizeof(struct aim7_server),             \
+    .groups = aim7_server_groups, .check = aim7_server_fits, .data_lines = aim7_server_data,       \
+    .run = aim7_server_run, .checks_overlap = aim7_core_checks

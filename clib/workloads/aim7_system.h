@@ -79,3 +79,9 @@ LL_TEMPLATE void aim7_system_run(struct wl_thread *t, void *state, void *data)
     while (wl_more(t))
         aim7_system_job(t, s, 0, s->core.locks, data, &batched);
 }
+
+/* What the descriptors of its workloads have in common. */
+#define AIM7_SYSTEM_DESCRIPTION                                                                    \
+    .params = params, .state_size = sizeof(struct aim7_system), .groups = aim7_system_groups,      \
+    .prepare = aim7_system_ready, .data_lines = aim7_system_data, .run = aim7_system_run,          \
+    .checks_overlap = aim7_core_checks, .uses_shared = aim7_core_shares

@@ -53,12 +53,6 @@ static uint32_t data_lines(const void *state)
     return 1;
 }
 
-static bool checks_overlap(const void *state)
-{
-    LL_UNUSED(state);
-    return true;
-}
-
 static const struct ll_param params[] = {
     WL_REAL(0, struct state, big_first_pct, "big_first_pct", "%", 50, 0, 100,
             "share of the turns that take the big lock first"),
@@ -80,5 +74,5 @@ LL_WORKLOAD(bkl_abba) = {
     .check = check,
     .data_lines = data_lines,
     .run = run,
-    .checks_overlap = checks_overlap,
+    .checks_overlap = wl_always_checks,
 };

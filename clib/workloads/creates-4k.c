@@ -14,13 +14,5 @@ static const struct ll_param params[] = {
 LL_WORKLOAD(creates_4k) = {
     .name = "creates-4k",
     .summary = "parallel file creation: long leaf sections, splits, sleeps in a tree of locks",
-    .origin = "the file server and creation loads of the adaptive spinning discussion of January "
-              "2009; lengths assumed",
-    .params = params,
-    .state_size = sizeof(struct tree),
-    .groups = tree_groups,
-    .check = tree_check,
-    .data_lines = tree_lines,
-    .run = tree_run,
-    .checks_overlap = tree_checks,
+    TREE_DESCRIPTION,
 };

@@ -14,13 +14,5 @@ static const struct ll_param params[] = {
 LL_WORKLOAD(dbench_50) = {
     .name = "dbench-50",
     .summary = "dbench: hand over hand down a tree of locks with a hot root; 50 clients, so -t 50",
-    .origin = "the file server and creation loads of the adaptive spinning discussion of January "
-              "2009; lengths assumed",
-    .params = params,
-    .state_size = sizeof(struct tree),
-    .groups = tree_groups,
-    .check = tree_check,
-    .data_lines = tree_lines,
-    .run = tree_run,
-    .checks_overlap = tree_checks,
+    TREE_DESCRIPTION,
 };

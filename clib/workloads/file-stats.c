@@ -13,13 +13,5 @@ static const struct ll_param params[] = {
 LL_WORKLOAD(file_stats) = {
     .name = "file-stats",
     .summary = "look-ups in a tree of locks: short sections on every level, no sleep",
-    .origin = "the file server and creation loads of the adaptive spinning discussion of January "
-              "2009; lengths assumed",
-    .params = params,
-    .state_size = sizeof(struct tree),
-    .groups = tree_groups,
-    .check = tree_check,
-    .data_lines = tree_lines,
-    .run = tree_run,
-    .checks_overlap = tree_checks,
+    TREE_DESCRIPTION,
 };

@@ -27,13 +27,6 @@ LL_WORKLOAD(relax_yield) = {
     .summary =
         "the load of aim7-high_systime for locks with a parameter relax (pause, yield, none)",
     .origin = "the relax hook of the mutex changes of Linux 3.10 (2013); lengths assumed",
-    .params = params,
-    .state_size = sizeof(struct aim7_system),
-    .groups = aim7_system_groups,
     .check = check,
-    .prepare = aim7_system_ready,
-    .data_lines = aim7_system_data,
-    .run = aim7_system_run,
-    .checks_overlap = aim7_core_checks,
-    .uses_shared = aim7_core_shares,
+    AIM7_SYSTEM_DESCRIPTION,
 };

@@ -35,6 +35,13 @@ LL_TEMPLATE void wl_write_lines(struct wl_block *b, uint32_t lines)
         eng_write(&b[i].value, eng_read(&b[i].value) + 1);
 }
 
+/* For workloads whose every section carries the word. */
+LL_TEMPLATE bool wl_always_checks(const void *state)
+{
+    LL_UNUSED(state);
+    return true;
+}
+
 /* With lines=0 nothing shared is touched but the lock, so there is no check. */
 LL_TEMPLATE void wl_section(struct wl_thread *t, struct wl_block *b, uint32_t lines, uint64_t ns)
 {

@@ -85,12 +85,6 @@ static uint32_t data_lines(const void *state)
     return ((const struct state *)state)->inner * (uint32_t)(sizeof(struct object) / LL_PAIR);
 }
 
-static bool checks_overlap(const void *state)
-{
-    LL_UNUSED(state);
-    return true;
-}
-
 static const struct ll_param params[] = {
     WL_LOCK(0, struct state, outer, "outer", "rwsem/3.12", 0, "the lock around all the others"),
     WL_LOCK(0, struct state, all, "all", "mutex/mcs", 0, "the lock of those who take all"),
@@ -116,5 +110,5 @@ LL_WORKLOAD(take_all) = {
     .groups = groups,
     .data_lines = data_lines,
     .run = run,
-    .checks_overlap = checks_overlap,
+    .checks_overlap = wl_always_checks,
 };

@@ -156,3 +156,10 @@ LL_TEMPLATE bool tree_checks(const void *state)
 {
     return ((const struct tree *)state)->lines_max > 0;
 }
+
+/* What the descriptors of its workloads have in common. */
+#define TREE_DESCRIPTION                                                                           \
+    .origin = "the file server and creation loads of the adaptive spinning discussion of January " \
+              "2009; lengths assumed",                                                             \
+    .params = params, .state_size = sizeof(struct tree), .groups = tree_groups,                    \
+    .check = tree_check, .data_lines = tree_lines, .run = tree_run, .checks_overlap = tree_checks

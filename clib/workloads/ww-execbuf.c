@@ -8,18 +8,13 @@
 #include "workloads/ww_objects.h"
 
 struct state {
-    uint32_t locks, k_min, k_max, protocol, section_min_ns, section_max_ns, think_ns;
+    struct ww_objects objects; /* first */
+    uint32_t k_min, k_max, protocol, section_min_ns, section_max_ns, think_ns;
     double again_pct;
 };
 
 enum { MIX = WW_SINGLE + 1 };
 static const char *const protocols[] = {"fixed", "reorder", "discover", "single", "mix", NULL};
-
-static uint32_t groups(const void *state, struct wl_group *group)
-{
-    group[0] = (struct wl_group){"object", ((const struct state *)state)->locks, 0};
-    return 1;
-}
 
 static int check(const void *state, const struct ll_lock_desc *lock, struct ll_error *err)
 {
@@ -28,15 +23,10 @@ static int check(const void *state, const struct ll_lock_desc *lock, struct ll_e
 
     if ((ret = ww_check_kind("ww-execbuf", lock, err)) ||
         (ret = wl_check_range("k_min", s->k_min, "k_max", s->k_max, err)) ||
-        (ret = wl_check_range("k_max", s->k_max, "locks", s->locks, err)))
+        (ret = wl_check_range("k_max", s->k_max, "locks", s->objects.locks, err)))
         return ret;
     return wl_check_range("section_min_ns", s->section_min_ns, "section_max_ns", s->section_max_ns,
                           err);
-}
-
-static uint32_t data_lines(const void *state)
-{
-    return ((const struct state *)state)->locks;
 }
 
 /* `n` different objects; a walk comes upon some of them again. */
@@ -51,7 +41,7 @@ static void draw(const struct state *s, enum ww_protocol protocol, uint32_t *loc
             continue;
         }
         do
-            k = wl_between(0, s->locks - 1);
+            k = wl_between(0, s->objects.locks - 1);
         while (seen[k / 64] >> k % 64 & 1);
         seen[k / 64] |= UINT64_C(1) << k % 64;
         lock[i] = k;
@@ -82,14 +72,9 @@ static void run(struct wl_thread *t, void *state, void *data)
     }
 }
 
-static bool checks_overlap(const void *state)
-{
-    LL_UNUSED(state);
-    return true;
-}
-
 static const struct ll_param params[] = {
-    WL_UINT(0, struct state, locks, "locks", "locks", 512, 1, WW_LOCKS_MAX, "objects there are"),
+    WL_UINT(0, struct state, objects.locks, "locks", "locks", 512, 1, WW_LOCKS_MAX,
+            "objects there are"),
     WL_UINT(0, struct state, k_min, "k_min", "locks", 8, 1, WW_LOCKS_MAX,
             "fewest objects of a transaction"),
     WL_UINT(0, struct state, k_max, "k_max", "locks", 64, 1, WW_LOCKS_MAX,
@@ -110,12 +95,8 @@ static const struct ll_param params[] = {
 LL_WORKLOAD(ww_execbuf) = {
     .name = "ww-execbuf",
     .summary = "transactions over some of many ww locks, in random order",
-    .origin = "the users for which Linux 3.11 (2013) got mutexes with contexts; lengths assumed",
-    .params = params,
     .state_size = sizeof(struct state),
-    .groups = groups,
     .check = check,
-    .data_lines = data_lines,
+    WW_OBJECTS_DESCRIPTION,
     .run = run,
-    .checks_overlap = checks_overlap,
 };

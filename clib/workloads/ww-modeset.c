@@ -7,24 +7,14 @@
 #include "workloads/ww_objects.h"
 
 struct state {
-    uint32_t locks, section_ns, think_ns;
+    struct ww_objects objects; /* first */
+    uint32_t section_ns, think_ns;
 };
-
-static uint32_t groups(const void *state, struct wl_group *group)
-{
-    group[0] = (struct wl_group){"object", ((const struct state *)state)->locks, 0};
-    return 1;
-}
 
 static int check(const void *state, const struct ll_lock_desc *lock, struct ll_error *err)
 {
     LL_UNUSED(state);
     return ww_check_kind("ww-modeset", lock, err);
-}
-
-static uint32_t data_lines(const void *state)
-{
-    return ((const struct state *)state)->locks;
 }
 
 static void run(struct wl_thread *t, void *state, void *data)
@@ -33,23 +23,17 @@ static void run(struct wl_thread *t, void *state, void *data)
     struct ww_section section = {.object = data, .ns = s->section_ns};
     uint32_t lock[WW_LOCKS_MAX];
 
-    for (uint32_t i = 0; i < s->locks; i++)
+    for (uint32_t i = 0; i < s->objects.locks; i++)
         lock[i] = i;
     while (wl_more(t)) {
-        if (ww_transact(t, WW_FIXED, lock, s->locks, ww_use_objects, &section) == 0)
+        if (ww_transact(t, WW_FIXED, lock, s->objects.locks, ww_use_objects, &section) == 0)
             wl_job(t);
         wl_think(s->think_ns);
     }
 }
 
-static bool checks_overlap(const void *state)
-{
-    LL_UNUSED(state);
-    return true;
-}
-
 static const struct ll_param params[] = {
-    WL_UINT(0, struct state, locks, "locks", "locks", 64, 1, WW_LOCKS_MAX,
+    WL_UINT(0, struct state, objects.locks, "locks", "locks", 64, 1, WW_LOCKS_MAX,
             "locks, all of which a transaction takes"),
     WL_UINT(0, struct state, section_ns, "section_ns", "ns", 5000, 0, 1e9,
             "work with all of them held"),
@@ -61,12 +45,8 @@ static const struct ll_param params[] = {
 LL_WORKLOAD(ww_modeset) = {
     .name = "ww-modeset",
     .summary = "one transaction after the other over all of N ww locks; uncontended with -t 1",
-    .origin = "the users for which Linux 3.11 (2013) got mutexes with contexts; lengths assumed",
-    .params = params,
     .state_size = sizeof(struct state),
-    .groups = groups,
     .check = check,
-    .data_lines = data_lines,
+    WW_OBJECTS_DESCRIPTION,
     .run = run,
-    .checks_overlap = checks_overlap,
 };

@@ -41,17 +41,9 @@
  * passers-by do in life, and the script ends.
  */
 #define _GNU_SOURCE
-#include <errno.h>
-#include <pthread.h>
-#include <sched.h>
-#include <string.h>
-#include <time.h>
+#include "stage.h"
 
-#include "expect.h"
-#include "lock_box.h"
 #include "locks/rwsem/rwsem_tmpl.h"
-
-#define BOUND_S 60 /* of one script; a machine must be very busy for that */
 
 extern const struct ll_lock_desc ll_lock_rwsem_3_12_test, ll_lock_rwsem_wakeup_flag_test,
     ll_lock_rwsem_wakeup_flag_fixed_test;
@@ -63,201 +55,60 @@ struct script {
     const struct ll_lock_desc *desc;
     const char *hold; /* sync point at which step 1 ends */
     uint32_t mode, steal, check_first;
-    bool writer;     /* V writes */
-    bool downgrades; /* A, between entering and leaving */
+    bool writer; /* V writes */
     bool b_reads;
     bool is_stranded; /* what must come out */
 };
 
-struct actor {
-    struct stage *stage;
-    enum who who;
-    pthread_t thread;
-    struct eng_thread *engine;
-    /* under stage.mutex */
-    unsigned asked, done; /* actions, in order */
-    const char *hold;     /* sync point at which to stop next, NULL: run through */
-    const char *at;       /* where it stands held, NULL: it runs */
-    const char *passed;   /* sync point that it came to last */
-};
+enum {
+    ENTER = STAGE_MORE,
+    GO,
+    DOWNGRADE
+}; /* in the mode that the script says; or A stays, and reads */
 
-struct stage {
-    const struct script *script;
-    struct lock_box box;
-    pthread_mutex_t mutex;
-    pthread_cond_t changed;
-    struct timespec end;
-    struct actor actor[ACTORS];
-};
-
-/* ---- the stage ---- */
-
-static void give_up(const struct stage *s, const char *what)
-{
-    fprintf(stderr, "%s: after %d s not so: %s\n", s->script->name, BOUND_S, what);
-    for (int i = 0; i < ACTORS; i++) {
-        const struct actor *a = &s->actor[i];
-        fprintf(stderr, "  %c: %u of %u done, at %s, passed %s\n", "ABVD"[i], a -> done, a -> asked,
-                a -> at ? a -> at : "-", a->passed ? a->passed : "-");
-    }
-    exit(1); /* the threads cannot be joined */
-}
-
-/* With the mutex: waits for a change. */
-static void wait_for_change(struct stage *s, const char *what)
-{
-    if (pthread_cond_timedwait(&s->changed, &s->mutex, &s->end) == ETIMEDOUT)
-        give_up(s, what);
-}
-
-#define UNTIL(s, condition)                                                                        \
-    do {                                                                                           \
-        pthread_mutex_lock(&(s)->mutex);                                                           \
-        while (!(condition))                                                                       \
-            wait_for_change(s, #condition);                                                        \
-        pthread_mutex_unlock(&(s)->mutex);                                                         \
-    } while (0)
-
-/* Runs in an actor's thread, in the lock. */
-static void on_sync_point(struct eng_thread *self, const char *name)
-{
-    struct actor *a = self->owner_data;
-    struct stage *s = a->stage;
-
-    pthread_mutex_lock(&s->mutex);
-    a->passed = name;
-    if (a->hold && !strcmp(a->hold, name)) {
-        a->at = name;
-        pthread_cond_broadcast(&s->changed);
-        while (a->at)
-            wait_for_change(s, "an actor is let go");
-    }
-    pthread_cond_broadcast(&s->changed);
-    pthread_mutex_unlock(&s->mutex);
-}
+static const struct script *script;
+static bool a_reads; /* A's own while it plays */
 
 static void act(struct actor *a, unsigned action)
 {
-    const struct ll_lock_desc *d = a->stage->script->desc;
+    const struct ll_lock_desc *d = a->stage->box.desc;
     void *lock = a->stage->box.lock, *node = a->stage->box.node[a->who];
-    bool downgrades = a->who == A && a->stage->script->downgrades;
-    bool shared = a->who == V   ? !a->stage->script->writer
-                  : a->who == B ? a->stage->script->b_reads
-                                : action == 2;
+    bool shared = a->who == V   ? !script->writer
+                  : a->who == B ? script->b_reads
+                                : a->who == A && a_reads;
 
-    if (action == 1 && downgrades)
-        d->shared.downgrade(lock, node);
-    else if (action == 0)
+    if (action == ENTER) {
         (shared ? d->shared.acquire_shared : d->ops.acquire)(lock, node);
-    else
+    } else if (action == GO) {
         (shared ? d->shared.release_shared : d->ops.release)(lock, node);
-}
-
-/* Each actor enters once and leaves once, when it is asked to; A may downgrade in between. */
-static void *play(void *arg)
-{
-    struct actor *a = arg;
-    struct stage *s = a->stage;
-    struct eng_thread *self = eng_native_attach((uint32_t)a->who, 1);
-    unsigned actions = a->who == A && s->script->downgrades ? 3 : 2;
-
-    LL_ASSERT(self);
-    self->owner_data = a;
-    self->on_sync_point = on_sync_point;
-    pthread_mutex_lock(&s->mutex);
-    a->engine = self;
-    pthread_cond_broadcast(&s->changed);
-    pthread_mutex_unlock(&s->mutex);
-    for (unsigned action = 0; action < actions; action++) {
-        UNTIL(s, a->asked > action);
-        act(a, action);
-        pthread_mutex_lock(&s->mutex);
-        a->done++;
-        pthread_cond_broadcast(&s->changed);
-        pthread_mutex_unlock(&s->mutex);
-    }
-    UNTIL(s, a->asked > actions); /* descriptors stay until nobody wakes anybody any more */
-    eng_native_detach();
-    return NULL;
-}
-
-static void ask(struct stage *s, enum who who)
-{
-    pthread_mutex_lock(&s->mutex);
-    s->actor[who].asked++;
-    pthread_cond_broadcast(&s->changed);
-    pthread_mutex_unlock(&s->mutex);
-}
-
-static void ask_and_see(struct stage *s, enum who who)
-{
-    struct actor *a = &s->actor[who];
-
-    ask(s, who);
-    UNTIL(s, a->done == a->asked);
-}
-
-/* Lets A run from where it is held to sync point `name`, or out if that is NULL. */
-static void let_go(struct stage *s, const char *name)
-{
-    struct actor *a = &s->actor[A];
-
-    pthread_mutex_lock(&s->mutex);
-    a->at = NULL;
-    a->hold = name;
-    pthread_cond_broadcast(&s->changed);
-    pthread_mutex_unlock(&s->mutex);
-    UNTIL(s, name ? a->at != NULL : a->done == a->asked);
-}
-
-static bool is_parked(const struct stage *s, enum who who)
-{
-    return __atomic_load_n(&s->actor[who].engine->permit, __ATOMIC_ACQUIRE) == 2;
-}
-
-/* A park tells nobody; so this looks, until it is so. */
-static void until_parked(struct stage *s, enum who who)
-{
-    struct timespec now;
-
-    while (!is_parked(s, who)) {
-        clock_gettime(CLOCK_REALTIME, &now);
-        if (now.tv_sec > s->end.tv_sec)
-            give_up(s, "V is parked");
-        sched_yield();
+    } else {
+        d->shared.downgrade(lock, node);
+        a_reads = true;
     }
 }
 
-static void raise_curtain(struct stage *s, const struct script *script)
+static void raise_curtain(struct stage *s, const struct script *of)
 {
     struct rwsem *l;
 
-    *s = (struct stage){.script = script, .box = box_make(script->desc)};
-    l = s->box.lock;
-    l->steal = script->steal;
-    l->check_first = script->check_first;
-    l->mode = script->mode;
-    pthread_mutex_init(&s->mutex, NULL);
-    pthread_cond_init(&s->changed, NULL);
-    clock_gettime(CLOCK_REALTIME, &s->end);
-    s->end.tv_sec += BOUND_S;
-    for (int i = 0; i < ACTORS; i++) {
-        s->actor[i].stage = s;
-        s->actor[i].who = (enum who)i;
-        LL_ASSERT(!pthread_create(&s->actor[i].thread, NULL, play, &s->actor[i]));
-        UNTIL(s, s->actor[i].engine);
-    }
+    script = of;
+    a_reads = false;
+    stage_open(s, of->name, of->desc, ACTORS);
+    s->act = act;
+    l = s->box.lock; /* nobody touches it before being asked to */
+    l->steal = of->steal;
+    l->check_first = of->check_first;
+    l->mode = of->mode;
 }
 
-static void drop_curtain(struct stage *s)
+static void until_parked(struct stage *s, unsigned who)
 {
-    for (int i = 0; i < ACTORS; i++)
-        ask(s, (enum who)i);
-    for (int i = 0; i < ACTORS; i++)
-        pthread_join(s->actor[i].thread, NULL);
-    pthread_cond_destroy(&s->changed);
-    pthread_mutex_destroy(&s->mutex);
-    box_free(&s->box);
+    STAGE_LOOK(s, stage_is_parked(s, who));
+}
+
+static bool is_idle(const struct actor *a)
+{
+    return a->done == a->asked;
 }
 
 /* ---- the play ---- */
@@ -268,7 +119,7 @@ static void count_is(const struct stage *s, int step, int64_t count)
 {
     const struct rwsem *l = s->box.lock;
 
-    EXPECT(LOAD(l->count) == count, "%s, step %d: count is %llx", s->script->name, step,
+    EXPECT(LOAD(l->count) == count, "%s, step %d: count is %llx", s->name, step,
            (unsigned long long)LOAD(l->count));
 }
 
@@ -277,13 +128,14 @@ static void last_steps(struct stage *s, int step)
 {
     const struct actor *b = &s->actor[B];
 
-    ask(s, B);
-    UNTIL(s, b->done == b->asked || (b->passed && !strcmp(b->passed, "rwsem.before_wait_lock")));
+    stage_ask(s, B, GO, NULL);
+    STAGE_UNTIL(s, is_idle(b) || (b->passed && !strcmp(b->passed, "rwsem.before_wait_lock")));
     count_is(s, step, RWSEM_WAITING);
-    EXPECT((b->done == b->asked) == s->script->is_stranded, "%s, step %d: B %s", s->script->name,
-           step, b->done == b->asked ? "left without waking" : "came for the wait lock");
-    let_go(s, NULL);
-    UNTIL(s, b->done == b->asked);
+    EXPECT(is_idle(b) == script->is_stranded, "%s, step %d: B %s", s->name, step,
+           is_idle(b) ? "left without waking" : "came for the wait lock");
+    stage_let_go(s, A, NULL);
+    stage_see(s, A);
+    stage_see(s, B);
 }
 
 /* The first table: B is a thief. */
@@ -291,29 +143,27 @@ static void steps(struct stage *s)
 {
     uint64_t undone;
 
-    ask_and_see(s, A);
+    stage_ask_and_see(s, A, ENTER);
     count_is(s, 0, RWSEM_WRITE);
-    ask(s, V);
+    stage_ask(s, V, ENTER, NULL);
     until_parked(s, V);
     count_is(s, 0, 2 * RWSEM_WAITING + 1);
 
-    pthread_mutex_lock(&s->mutex);
-    s->actor[A].hold = s->script->hold;
-    pthread_mutex_unlock(&s->mutex);
-    ask(s, A);
-    UNTIL(s, s->actor[A].at != NULL);
+    stage_ask(s, A, GO, script->hold);
+    stage_until_held(s, A);
     count_is(s, 1, RWSEM_WAITING);
 
-    ask_and_see(s, B);
+    stage_ask_and_see(s, B, ENTER);
     count_is(s, 2, 2 * RWSEM_WAITING + 1);
 
     undone = s->actor[A].engine->events[LL_EV_probe_undone];
-    let_go(s, "rwsem.before_flag_clear");
-    if (s->script->writer)
+    stage_let_go(s, A, "rwsem.before_flag_clear");
+    stage_until_held(s, A);
+    if (script->writer)
         until_parked(s, V); /* again: A has woken it */
-    else if (!s->script->check_first)
+    else if (!script->check_first)
         EXPECT(s->actor[A].engine->events[LL_EV_probe_undone] > undone, "%s: nothing was undone",
-               s->script->name);
+               s->name);
     count_is(s, 4, 2 * RWSEM_WAITING + 1);
 
     last_steps(s, 5);
@@ -322,19 +172,16 @@ static void steps(struct stage *s)
 /* The second table: B is a reader in front of V. */
 static void steps_behind_a_reader(struct stage *s)
 {
-    ask_and_see(s, A);
-    ask(s, B);
+    stage_ask_and_see(s, A, ENTER);
+    stage_ask(s, B, ENTER, NULL);
     until_parked(s, B);
-    ask(s, V);
+    stage_ask(s, V, ENTER, NULL);
     until_parked(s, V);
     count_is(s, 0, 2 * RWSEM_WAITING + 1);
 
-    pthread_mutex_lock(&s->mutex);
-    s->actor[A].hold = "rwsem.before_flag_clear";
-    pthread_mutex_unlock(&s->mutex);
-    ask(s, A);
-    UNTIL(s, s->actor[A].at != NULL);
-    UNTIL(s, s->actor[B].done == 1);
+    stage_ask(s, A, GO, "rwsem.before_flag_clear");
+    stage_until_held(s, A);
+    stage_see(s, B);
     count_is(s, 1, RWSEM_WAITING + 1);
 
     last_steps(s, 2);
@@ -347,28 +194,27 @@ static void is_stranded(struct stage *s)
     uint32_t wait_lock = LOAD(l->wait_lock);
 
     count_is(s, 6, (int64_t)0xFFFFFFFF00000000);
-    EXPECT(LOAD(l->wakeup) == 0, "%s: the flag is up", s->script->name);
-    EXPECT(wait_lock >> 16 == (wait_lock & 0xFFFF), "%s: wait lock %x", s->script->name, wait_lock);
-    EXPECT(s->actor[V].done == 0 && is_parked(s, V), "%s: V does not sleep", s->script->name);
+    EXPECT(LOAD(l->wakeup) == 0, "%s: the flag is up", s->name);
+    EXPECT(wait_lock >> 16 == (wait_lock & 0xFFFF), "%s: wait lock %x", s->name, wait_lock);
+    EXPECT(s->actor[V].done == 0 && stage_is_parked(s, V), "%s: V does not sleep", s->name);
     EXPECT(l->first.raw == s->box.node[V] && l->last.raw == s->box.node[V] &&
                LOAD(l->first.raw->task) == s->actor[V].engine,
-           "%s: V is not the queue", s->script->name);
-    EXPECT(s->actor[B].engine->events[LL_EV_wake_skipped] == 1, "%s: B did not skip",
-           s->script->name);
+           "%s: V is not the queue", s->name);
+    EXPECT(s->actor[B].engine->events[LL_EV_wake_skipped] == 1, "%s: B did not skip", s->name);
 }
 
 /* Another writer enters past the queue, if there is one, and wakes it when it leaves. */
 static void pass_by(struct stage *s)
 {
-    ask_and_see(s, D);
-    ask_and_see(s, D);
+    stage_ask_and_see(s, D, ENTER);
+    stage_ask_and_see(s, D, GO);
 }
 
-static void run_script(const struct script *script)
+static void run_script(const struct script *of)
 {
     static struct stage s;
 
-    raise_curtain(&s, script);
+    raise_curtain(&s, of);
     if (script->b_reads)
         steps_behind_a_reader(&s);
     else
@@ -377,44 +223,42 @@ static void run_script(const struct script *script)
         is_stranded(&s);
         pass_by(&s);
     }
-    UNTIL(&s, s.actor[V].done == 1);
-    ask_and_see(&s, V);
+    stage_see(&s, V);
+    stage_ask_and_see(&s, V, GO);
     if (!script->is_stranded) /* the lock is as good as before */
         pass_by(&s);
     count_is(&s, 7, 0);
-    drop_curtain(&s);
+    stage_close(&s);
 }
 
 /* V queues behind A, who downgrades: a reader comes in beside A, a writer when A leaves. */
-static void run_downgrade(const struct script *script)
+static void run_downgrade(const struct script *of)
 {
     static struct stage s;
     const struct rwsem *l;
 
-    raise_curtain(&s, script);
+    raise_curtain(&s, of);
     l = s.box.lock;
-    ask_and_see(&s, A);
-    ask(&s, V);
+    stage_ask_and_see(&s, A, ENTER);
+    stage_ask(&s, V, ENTER, NULL);
     until_parked(&s, V);
-    ask_and_see(&s, A);
+    stage_ask_and_see(&s, A, DOWNGRADE);
     if (script->writer) {
-        EXPECT(is_parked(&s, V), "%s: a writer comes in", script->name);
+        EXPECT(stage_is_parked(&s, V), "%s: a writer comes in", s.name);
         count_is(&s, 1, RWSEM_WAITING + 1);
     } else {
-        UNTIL(&s, s.actor[V].done == 1);
+        stage_see(&s, V);
         count_is(&s, 1, 2);
     }
-    EXPECT(LOAD(l->wakeup) == 0, "%s: the flag is up", script->name);
-    ask_and_see(&s, A);
-    UNTIL(&s, s.actor[V].done == 1);
-    ask_and_see(&s, V);
+    EXPECT(LOAD(l->wakeup) == 0, "%s: the flag is up", s.name);
+    stage_ask_and_see(&s, A, GO);
+    stage_see(&s, V);
+    stage_ask_and_see(&s, V, GO);
     count_is(&s, 2, 0);
-    for (int who = 0; who < ACTORS; who++)
-        if (s.actor[who].asked == 0) {
-            ask_and_see(&s, (enum who)who);
-            ask_and_see(&s, (enum who)who);
-        }
-    drop_curtain(&s);
+    stage_ask_and_see(&s, B, ENTER); /* the lock is as good as before */
+    stage_ask_and_see(&s, B, GO);
+    pass_by(&s);
+    stage_close(&s);
 }
 
 #define FIXED &ll_lock_rwsem_wakeup_flag_fixed_test
@@ -423,16 +267,16 @@ static void run_downgrade(const struct script *script)
 #define CLEAR_FIRST RWSEM_CLEAR_FIRST
 #define RETRY RWSEM_RETRY
 
-static void both_victims(const char *reader, const char *writer, struct script script,
+static void both_victims(const char *reader, const char *writer, struct script s,
                          bool strands_reader, bool strands_writer)
 {
-    script.name = reader;
-    script.is_stranded = strands_reader;
-    run_script(&script);
-    script.name = writer;
-    script.writer = true;
-    script.is_stranded = strands_writer;
-    run_script(&script);
+    s.name = reader;
+    s.is_stranded = strands_reader;
+    run_script(&s);
+    s.name = writer;
+    s.writer = true;
+    s.is_stranded = strands_writer;
+    run_script(&s);
 }
 
 /* Every lock, mode and parameter. Stealing in the slow path takes wait_lock: A must not have it. */
@@ -462,14 +306,14 @@ static void whole_play(void)
 
 static void behind_a_reader(void)
 {
-    static const struct script script[] = {
+    static const struct script play[] = {
         {.name = "3.12, behind a reader", .desc = BASE},
         {.name = "wakeup-flag, behind a reader", .desc = FLAG, .is_stranded = true},
         {.name = "clear-first, behind a reader", .desc = FIXED, .mode = CLEAR_FIRST},
         {.name = "retry, behind a reader", .desc = FIXED, .mode = RETRY, .is_stranded = true}};
 
-    for (unsigned i = 0; i < sizeof(script) / sizeof(script[0]); i++) {
-        struct script s = script[i];
+    for (unsigned i = 0; i < sizeof(play) / sizeof(play[0]); i++) {
+        struct script s = play[i];
         s.writer = s.b_reads = true;
         run_script(&s);
     }
@@ -482,8 +326,7 @@ static void downgrades(void)
     for (unsigned i = 0; i < 2 * sizeof(lock) / sizeof(lock[0]); i++)
         run_downgrade(&(struct script){.name = i % 2 ? "downgrade, writer" : "downgrade, reader",
                                        .desc = lock[i / 2],
-                                       .writer = i % 2,
-                                       .downgrades = true});
+                                       .writer = i % 2});
 }
 
 int main(int argc, char **argv)

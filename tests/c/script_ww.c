@@ -77,7 +77,7 @@ static void open_with(const char *name, const struct ll_lock_desc *desc, enum ww
         s.actor[i].engine->owner_policy = LL_OWNER_NEVER;
         s.actor[i].engine->spin_budget = 0;
         context[i] = box_memory(desc->context_size);
-        stage_ask_and_see(&s, i, (enum action)BEGIN);
+        stage_ask_and_see(&s, i, BEGIN);
     }
 }
 
@@ -95,7 +95,7 @@ static void close_all(void)
 
 static void does(unsigned who, int action)
 {
-    stage_ask(&s, who, (enum action)action, NULL);
+    stage_ask(&s, who, action, NULL);
 }
 
 static void has_done(unsigned who, int want)
@@ -125,12 +125,12 @@ static unsigned waiting_for(eng_u32 *wait_lock)
 /* C2 has just been told to back off from A; C1 holds that. All end. */
 static void afterwards(void)
 {
-    stage_ask_and_see(&s, C2, (enum action)GIVE_B);
+    stage_ask_and_see(&s, C2, GIVE_B);
     has_done(C1, 0);
     does(C2, SLOW_A);
     sleeps(C2);
-    stage_ask_and_see(&s, C1, (enum action)GIVE_B);
-    stage_ask_and_see(&s, C1, (enum action)GIVE_A);
+    stage_ask_and_see(&s, C1, GIVE_B);
+    stage_ask_and_see(&s, C1, GIVE_A);
 }
 
 static void four_contexts(enum ww_publish publish)
@@ -148,7 +148,7 @@ static void four_contexts(enum ww_publish publish)
     does(C2, TAKE_A);
     sleeps(C2);
 
-    stage_ask(&s, C3, (enum action)GIVE_A, "mutex.freed");
+    stage_ask(&s, C3, GIVE_A, "mutex.freed");
     stage_until_held(&s, C3);
     EXPECT(LOAD(a->base.count) == 1 && LOAD(a->base.list->first), "%s: not freed", s.name);
     does(C1, TAKE_A);
@@ -179,7 +179,7 @@ static void four_contexts(enum ww_publish publish)
     STAGE_UNTIL(&s, s.actor[C4].done == s.actor[C4].asked || s.actor[C2].done == s.actor[C2].asked);
     for (unsigned last = s.actor[C4].done == s.actor[C4].asked ? C4 : C2, i = 0; i < 2; i++) {
         has_done(last, 0);
-        stage_ask_and_see(&s, last, (enum action)GIVE_A);
+        stage_ask_and_see(&s, last, GIVE_A);
         last = C2 + C4 - last;
     }
     close_all();
@@ -204,7 +204,7 @@ static void abba(const struct ll_lock_desc *desc, bool dies_at_once)
            "%s: counts", s.name);
     afterwards();
     has_done(C2, 0);
-    stage_ask_and_see(&s, C2, (enum action)GIVE_A);
+    stage_ask_and_see(&s, C2, GIVE_A);
     close_all();
 }
 
@@ -213,7 +213,7 @@ static void publication(void)
     open_with("publication", &ll_lock_ww_wait_die_test, WW_PUBLISH_LIST, 2);
     does(C2, TAKE_B);
     has_done(C2, 0);
-    stage_ask(&s, C1, (enum action)TAKE_A, "ww.before_publish");
+    stage_ask(&s, C1, TAKE_A, "ww.before_publish");
     stage_until_held(&s, C1);
     EXPECT(LOAD(a->base.count) == 0 && !a->base.extra->raw, "%s: published", s.name);
     does(C2, TAKE_A);
@@ -227,7 +227,7 @@ static void publication(void)
     does(C1, TAKE_B);
     afterwards();
     has_done(C2, 0);
-    stage_ask_and_see(&s, C2, (enum action)GIVE_A);
+    stage_ask_and_see(&s, C2, GIVE_A);
     close_all();
 }
 

@@ -17,7 +17,7 @@
 #define STAGE_BOUND_S 60 /* of one script; a machine must be very busy for that */
 #define STAGE_ACTORS 4
 
-enum action { STAGE_ACQUIRE, STAGE_RELEASE, STAGE_LEAVE, STAGE_MORE /* and on: a script's own */ };
+enum { STAGE_ACQUIRE, STAGE_RELEASE, STAGE_LEAVE, STAGE_MORE /* and on: a script's own */ };
 
 struct actor {
     struct stage *stage;
@@ -26,7 +26,7 @@ struct actor {
     struct eng_thread *engine;
     /* under stage.mutex */
     unsigned asked, done; /* actions, in order */
-    enum action next;
+    unsigned next;
     const char *hold;   /* sync point at which to stop next, NULL: run through */
     const char *at;     /* where it stands held, NULL: it runs */
     const char *passed; /* sync point that it came to last */
@@ -135,7 +135,7 @@ static inline void *stage_play(void *arg)
 }
 
 /* The actor begins; where to hold it, or NULL. */
-static inline void stage_ask(struct stage *s, unsigned who, enum action action, const char *hold)
+static inline void stage_ask(struct stage *s, unsigned who, unsigned action, const char *hold)
 {
     pthread_mutex_lock(&s->mutex);
     s->actor[who].next = action;
@@ -150,7 +150,7 @@ static inline void stage_see(struct stage *s, unsigned who)
     STAGE_UNTIL(s, s->actor[who].done == s->actor[who].asked);
 }
 
-static inline void stage_ask_and_see(struct stage *s, unsigned who, enum action action)
+static inline void stage_ask_and_see(struct stage *s, unsigned who, unsigned action)
 {
     stage_ask(s, who, action, NULL);
     stage_see(s, who);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* uncontended.c - acquire + release by one thread: ours (bare build), the same algorithm written by
  * hand against C11 atomics, and the counterparts of libck and glibc, all through the same indirect
- * calls in one process, block by block in a random order.
+ * calls in one process, block by block in a random order (blocks.h).
  *
- * A second thread is alive and asleep: glibc drops the lock prefix in single-threaded processes.
  * Where code and data lie changes such small times by some per cent, for reasons that are not the
  * lock's. So the runner builds several of these with code pushed about by pad.c, and each process
  * puts every lock and node on a random line of its own.
@@ -11,40 +10,24 @@
  * Arguments: blocks, seed. Prints one JSON object: {"name": [ns per pair, one per block], ...}.
  */
 #define _GNU_SOURCE
-#include <pthread.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "blocks.h"
 #include "core/params.h"
 #include "core/registry.h"
-#include "engine/native_thread.h"
 #include "handwritten.h"
 
-enum { PAIRS = 4000, MAX_ROWS = 64, SLOT = 2048, LINE = 128 };
+enum { PAIRS = 4000, SLOT = 2048, LINE = 128 };
 
 struct row {
     char name[48];
     void (*acquire)(void *, void *), (*release)(void *, void *);
     int (*acquire_ww)(void *, void *, void *, const struct ll_ww_wait *); /* NULL: no context */
     void *lock, *node, *context;
-    double *ns;
 };
 
-static struct row rows[MAX_ROWS];
+static struct row rows[BLOCKS_ROWS];
 static unsigned n_rows;
-static uint64_t random_state;
-
-static unsigned random_below(unsigned n)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return (unsigned)(random_state % n);
-}
-
 /* Zeroed memory somewhere in a slot of its own. */
 static void *zeroed(size_t size)
 {
@@ -54,7 +37,7 @@ static void *zeroed(size_t size)
     if (!slot || size > SLOT)
         abort();
     memset(slot, 0, SLOT);
-    return slot + LINE * random_below((unsigned)(room / LINE) + 1);
+    return slot + LINE * blocks_below((unsigned)(room / LINE) + 1);
 }
 
 static void add_ours(const char *id)
@@ -122,69 +105,31 @@ static double __attribute__((noinline)) block_ww(const struct row *r)
     return (double)eng_ticks_ns(eng_ticks() - start) / PAIRS;
 }
 
-static double timed(const struct row *r)
+static double timed(unsigned row)
 {
+    const struct row *r = &rows[row];
+
     return r->acquire_ww ? block_ww(r) : block(r);
 }
 
-static void *sleeper(void *unused)
+static const char *name(unsigned row)
 {
-    (void)unused;
-    for (;;)
-        pause();
-    return NULL;
-}
-
-/* Moving to another CPU in the middle would only add noise. */
-static void stay_here(void)
-{
-    cpu_set_t set;
-
-    CPU_ZERO(&set);
-    CPU_SET(sched_getcpu(), &set);
-    sched_setaffinity(0, sizeof(set), &set);
-}
-
-static void print(unsigned blocks)
-{
-    for (unsigned i = 0; i < n_rows; i++) {
-        printf("%s\"%s\": [", i ? ",\n" : "{", rows[i].name);
-        for (unsigned b = 0; b < blocks; b++)
-            printf("%s%.3f", b ? "," : "", rows[i].ns[b]);
-        printf("]");
-    }
-    printf("}\n");
+    return rows[row].name;
 }
 
 int main(int argc, char **argv)
 {
-    unsigned blocks = argc > 1 ? (unsigned)atoi(argv[1]) : 1000, order[MAX_ROWS];
     struct ll_lock_info info;
-    pthread_t thread;
 
-    random_state = 88172645463325252u + (argc > 2 ? strtoull(argv[2], NULL, 10) : 0);
-    eng_clock_init();
-    if (pthread_create(&thread, NULL, sleeper, NULL) || !eng_native_attach(0, 1))
+    if (!blocks_begin(argc > 2 ? argv[2] : NULL))
         return 1;
-    stay_here();
     for (size_t i = 0; !ll_lock_get(i, &info); i++)
         add_ours(info.id);
     for (const struct hand *h = hands; h->name; h++)
         add_hand(h);
-    for (unsigned i = 0; i < n_rows; i++) {
-        rows[i].ns = calloc(blocks, sizeof(double));
-        order[i] = i;
-        timed(&rows[i]);
-    }
-    for (unsigned b = 0; b < blocks; b++) {
-        for (unsigned i = n_rows - 1; i > 0; i--) {
-            unsigned k = random_below(i + 1), swap = order[i];
-            order[i] = order[k];
-            order[k] = swap;
-        }
-        for (unsigned i = 0; i < n_rows; i++)
-            rows[order[i]].ns[b] = timed(&rows[order[i]]);
-    }
-    print(blocks);
+    blocks_run(&(struct blocks){.rows = n_rows,
+                                .blocks = argc > 1 ? (unsigned)atoi(argv[1]) : 1000,
+                                .timed = timed,
+                                .name = name});
     return 0;
 }

@@ -7,6 +7,7 @@
 #include "core/registry.h"
 #include "expect.h"
 #include "include/locklab.h"
+#include "stuck_lock.h"
 
 #define BOUND_S 100.0
 
@@ -164,37 +165,6 @@ static void a_companion_is_chosen_by_its_parameter(void)
 }
 
 /* ---- a lock that is never released ---- */
-
-struct stuck {
-    eng_u32 word;
-};
-
-static void stuck_acquire(void *lock, void *node)
-{
-    struct stuck *l = lock;
-
-    (void)node;
-    do
-        eng_await_eq_rlx(&l->word, 0);
-    while (eng_xchg_acq(&l->word, 1));
-}
-
-static void stuck_release(void *lock, void *node)
-{
-    (void)lock, (void)node; /* the fault */
-}
-
-static const struct ll_field stuck_fields[] = {LL_FIELD(struct stuck, word), LL_FIELD_END};
-
-static const struct ll_lock_desc stuck = {
-    .name = "stuck",
-    .family = "test",
-    .summary = "never released",
-    .origin = "test",
-    .lock_size = sizeof(struct stuck),
-    .lock_fields = stuck_fields,
-    .ops = {.acquire = stuck_acquire, .release = stuck_release},
-};
 
 /* Who waits is told by group and instance. */
 static void waiters_are_named(const char *workload, const struct ll_setting *settings,

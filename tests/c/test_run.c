@@ -9,27 +9,9 @@
 #include "core/registry.h"
 #include "expect.h"
 #include "run/run.h"
+#include "stuck_lock.h"
 
 /* ---- locks broken on purpose ---- */
-
-struct stuck {
-    eng_u32 word;
-};
-
-static void stuck_acquire(void *lock, void *node)
-{
-    struct stuck *l = lock;
-
-    (void)node;
-    do
-        eng_await_eq_rlx(&l->word, 0);
-    while (eng_xchg_acq(&l->word, 1));
-}
-
-static void stuck_release(void *lock, void *node)
-{
-    (void)lock, (void)node; /* the fault: never lets anybody in again */
-}
 
 static void freed_release(void *lock, void *node)
 {
@@ -48,16 +30,6 @@ static void asleep_acquire(void *lock, void *node)
         eng_park(0); /* the fault: nobody unparks */
 }
 
-static const struct ll_field stuck_fields[] = {LL_FIELD(struct stuck, word), LL_FIELD_END};
-
-static const struct ll_lock_desc stuck = {
-    .name = "stuck",
-    .family = "test",
-    .summary = "never released",
-    .origin = "test",
-    .lock_size = sizeof(struct stuck),
-    .lock_fields = stuck_fields,
-    .ops = {.acquire = stuck_acquire, .release = stuck_release}};
 /* right in the instrumented build; listed with `stuck` as its bare one */
 static const struct ll_lock_desc half = {
     .name = "half",
@@ -258,7 +230,7 @@ static void stop_ends_the_run_and_leaves_a_result(void)
     ll_run_unref(run);
 }
 
-static void a_hung_lock_is_reported(const char *id, const char *state)
+static void a_hung_lock_is_reported(const char *id, const char *state, const char *file)
 {
     struct ll_plan p = plan_of(id, 2, 30);
     struct ll_run *run;
@@ -273,7 +245,7 @@ static void a_hung_lock_is_reported(const char *id, const char *state)
     for (uint32_t i = 0; i < r->n_waiters; i++) {
         const struct ll_waiter *w = &r->waiter[i];
         EXPECT(w->since_s > 0.2);
-        named |= !strcmp(w->state, state) && strstr(w->file, "test_run.c") && w->line > 0;
+        named |= !strcmp(w->state, state) && strstr(w->file, file) && w->line > 0;
         if (!strcmp(state, "waiting"))
             named &= !strcmp(w->object, "lock") && !strcmp(w->field, "word");
     }
@@ -375,8 +347,8 @@ int main(void)
 
     EXPECT(ll_registry_add(one) == 0 && ll_registry_add(two) == 0 && ll_registry_add(three) == 0);
     bad_plans_are_refused();
-    a_hung_lock_is_reported("test/stuck", "waiting");
-    a_hung_lock_is_reported("test/asleep", "parked");
+    a_hung_lock_is_reported("test/stuck", "waiting", "stuck_lock.h");
+    a_hung_lock_is_reported("test/asleep", "parked", "test_run.c");
     stop_ends_the_run_and_leaves_a_result();
     every_lock_runs_and_adds_up();
     more_threads_than_cpus_end();

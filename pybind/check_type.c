@@ -91,6 +91,32 @@ static PyObject *check_progress(PyObject *self, PyObject *unused)
     return lab_check_progress(&progress);
 }
 
+PyDoc_STRVAR(settings_doc,
+             "settings($self, /)\n--\n\n"
+             "The parameters of the check, or of the schedule that is replayed, as a\n"
+             "list of (name, value), names and values in full.");
+
+static PyObject *setting_pair(struct mod_state *st, const void *of, size_t i)
+{
+    const struct ll_setting *s = (const struct ll_setting *)of + i;
+
+    (void)st;
+    return Py_BuildValue("(NN)", lab_str(s->name), lab_str(s->value));
+}
+
+static PyObject *check_settings(PyObject *self, PyObject *unused)
+{
+    struct ll_check *check = checked(self);
+    const struct ll_setting *settings;
+    size_t n;
+
+    (void)unused;
+    if (!check)
+        return NULL;
+    settings = ll_check_settings(check, &n);
+    return lab_list(lab_state(Py_TYPE(self)), n, settings, setting_pair);
+}
+
 PyDoc_STRVAR(result_doc, "result($self, /)\n--\n\n"
                          "The result of a finished check as a dict with the members of struct\n"
                          "ll_check_result. RunError (EAGAIN) if the check is not done.");
@@ -132,6 +158,7 @@ static PyMethodDef methods[] = {
     {"wait", (PyCFunction)(void (*)(void))check_wait, METH_VARARGS | METH_KEYWORDS, wait_doc},
     {"stop", check_stop, METH_NOARGS, stop_doc},
     {"progress", check_progress, METH_NOARGS, progress_doc},
+    {"settings", check_settings, METH_NOARGS, settings_doc},
     {"result", check_result, METH_NOARGS, result_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -238,6 +238,12 @@ void ll_check_unref(struct ll_check *c)
     free_check(c);
 }
 
+const struct ll_setting *ll_check_settings(const struct ll_check *c, size_t *n)
+{
+    *n = c->plan.user.n_settings;
+    return c->plan.setting;
+}
+
 void ll_check_get_progress(struct ll_check *c, struct ll_check_progress *out)
 {
     static const char *const name[] = {

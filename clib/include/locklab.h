@@ -417,6 +417,9 @@ LL_API int ll_check_wait(struct ll_check *check, double timeout_s);
 LL_API void ll_check_stop(struct ll_check *check);
 LL_API void ll_check_unref(struct ll_check *check); /* stops it first if it still runs */
 
+/* The parameters that it was given, or that its schedule holds, in full; *n of them, as long as it lives. */
+LL_API const struct ll_setting *ll_check_settings(const struct ll_check *check, size_t *n);
+
 struct ll_check_progress {
     uint32_t size, version;
     const char

@@ -5,12 +5,10 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Collection
 from types import TracebackType
 from typing import Any, Self
 
 from locklab import _core, arguments
-from locklab.catalogue import lock_of
 from locklab.check_document import build
 from locklab.check_plan import CheckPlan
 from locklab.environment import load_average
@@ -23,7 +21,7 @@ SCHEDULE = re.compile(
     r"(?P<lock>[a-z0-9-]+/[a-z0-9.-]+)(?:@(?P<client>[a-z0-9-]+))?"
     r":(?P<threads>\d+)x(?P<n>\d+)(?:w(?P<writers>\d+))?(?:o(?P<orders>[abAB]+))?"
     r"(?:g(?P<giveups>\d+))?(?P<sc>s?)(?P<starve>p?)"
-    r":[0-9a-f]{6}(?::(?P<settings>[^\s:'\"]*=[^\s:'\"]*))?:[A-Za-z0-9_-]*"
+    r":[0-9a-f]{6}(?::[^\s:'\"]*=[^\s:'\"]*)?:[A-Za-z0-9_-]*"
 )
 
 
@@ -125,10 +123,10 @@ def start_replay(schedule: str) -> CheckHandle:
             field="schedule",
         )
     core = _core.check_replay(schedule)
-    return CheckHandle(core, _replayed(schedule))
+    return CheckHandle(core, _replayed(schedule, core))
 
 
-def _replayed(schedule: str) -> dict[str, Any]:
+def _replayed(schedule: str, core: _core.Check) -> dict[str, Any]:
     """The `config` of the replay of a schedule that the core has accepted."""
     part = SCHEDULE.fullmatch(schedule)
     if part is None:
@@ -137,7 +135,6 @@ def _replayed(schedule: str) -> dict[str, Any]:
             code="EINVAL",
             field="schedule",
         )
-    settings = [pair.partition("=") for pair in (part["settings"] or "").split(",") if pair]
     plan = CheckPlan(
         lock=part["lock"],
         threads=int(part["threads"]),
@@ -148,23 +145,9 @@ def _replayed(schedule: str) -> dict[str, Any]:
         giveups=int(part["giveups"] or 1),
         writers=int(part["writers"]) if part["writers"] else None,
         orders=part["orders"],
-        params=tuple(_spelled_out(part["lock"], name, value) for name, _, value in settings),
+        params=tuple(core.settings()),
     )
     return plan.config(part["client"] or "") | {"schedule": schedule}
-
-
-def _spelled_out(lock: str, name: str, value: str) -> tuple[str, str]:
-    """A setting of a schedule, whose names are cut to what tells them from the others."""
-    entry = lock_of(lock)
-    params = {param["name"]: param for param in entry["params"]} if entry else {}
-    whole = _completed(name, params)
-    names = params[whole]["names"] if whole in params else None
-    return whole, _completed(value, names or ())
-
-
-def _completed(word: str, names: Collection[str]) -> str:
-    found = [name for name in names if name.startswith(word)]
-    return found[0] if len(found) == 1 and word not in names else word
 
 
 def check(
